@@ -1,0 +1,101 @@
+"""A scenario as frozen objects: what the rest of the program sees. Seconds, fractions and plain numbers only.
+
+`bench.scenario.load` makes these from YAML; nothing here knows of files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+ServerKind = Literal["triton", "torchserve"]
+Runtime = Literal["process"]
+Device = Literal["cpu"]
+Arrivals = Literal["constant", "poisson"]
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """`zoo: digits-cnn`: the small PyTorch CNN on scikit-learn's handwritten digits."""
+
+    zoo: Literal["digits-cnn"] = "digits-cnn"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """`zoo: calibrated`: a batch of B takes c + B·m by the model's own clock."""
+
+    c_s: float
+    m_s: float
+    zoo: Literal["calibrated"] = "calibrated"
+
+
+Model = Digits | Calibrated
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server to measure: kind × runtime, and the settings both servers share."""
+
+    name: str
+    kind: ServerKind
+    runtime: Runtime = "process"
+    device: Device = "cpu"
+    instances: int = 1
+    threads: int = 1
+    max_batch_size: int = 16
+    max_queue_delay_s: float = 0.005
+    startup_timeout_s: float = 60.0
+    ports: dict[str, int] = field(default_factory=dict)  # asked for by name; any port not named is a free one
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The latency-vs-B curve. `precision`: half-width of the 95 % intervals of c and m, as a fraction."""
+
+    batch_sizes: tuple[int, ...] = (1, 2, 3, 4, 6, 8, 12, 16)
+    precision: float = 0.02
+    max_duration_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Open-loop points: every rate for `duration_s` after `warmup_s`, `replications` times."""
+
+    arrivals: Arrivals = "poisson"
+    rates_per_s: tuple[float, ...] = ()
+    duration_s: float = 10.0
+    warmup_s: float = 2.0
+    replications: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """`slo`: the given percentile of the response time stays within `response_time_s`."""
+
+    percentile: float = 99.0
+    response_time_s: float = 0.060
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Tolerances of the verdicts, as fractions (`output` in the outputs' own unit)."""
+
+    speedup_tolerance: float = 0.05
+    ceiling_tolerance: float = 0.06
+    affine_tolerance: float = 0.05
+    output_tolerance: float = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What one run does. `servers` keeps the order of the file."""
+
+    name: str
+    model: Model
+    servers: tuple[Server, ...]
+    calibration: Calibration = Calibration()
+    load: Load = Load()
+    slo: Objective | None = None
+    checks: Checks = Checks()
+    seed: int = 1
