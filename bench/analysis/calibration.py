@@ -1,0 +1,177 @@
+"""calibration.csv -> c and m of every layer, the speedup and the ceiling beside the law, and their verdicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bench.analysis.verdict import Verdict
+from bench.theory.fit import AffineFit, fit_affine
+from bench.theory.interval import Interval
+from bench.theory.ratio import measured_ceiling, speedup_interval, upper_half
+
+Floats = NDArray[np.float64]
+# Visits to each batch size: with two, a single disturbed one moves the fit by percents.
+FEWEST_BLOCKS = 10
+LAW_LAYER = "compute"
+SERIAL_LAYER = "compute_serial"
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    """One row of speedup.csv: S(B) measured in the compute layer beside B(c+m)/(c+Bm) of the fitted c and m."""
+
+    server: str
+    batch_size: int
+    measured: float
+    measured_lo: float
+    measured_hi: float
+    predicted: float
+    relative_error: float
+    holds: bool
+
+
+def visits(samples: pd.DataFrame, layer: str) -> pd.DataFrame:
+    """The median of each visit to a batch size: a row per block, a column per batch size, seconds."""
+    chosen = samples[samples["layer"] == layer]
+    return chosen.pivot_table(index="block", columns="batch_size", values="time_s", aggfunc="median")
+
+
+def fit_layer(samples: pd.DataFrame, layer: str, affine_tolerance: float) -> AffineFit | None:
+    """c and m of one server's layer from its visits; None before there is enough to fit."""
+    table = visits(samples, layer)
+    if len(table) < 2 or len(table.columns) < 2:
+        return None
+    sizes = np.broadcast_to(np.asarray(table.columns, dtype=np.float64), table.shape)
+    times = table.to_numpy(dtype=np.float64)
+    taken = np.isfinite(times)
+    return fit_affine(sizes[taken], times[taken], affine_tolerance=affine_tolerance)
+
+
+def fit_all(samples: pd.DataFrame, affine_tolerance: float) -> dict[str, AffineFit]:
+    """Layer -> fit, for every layer measured at more than one batch size."""
+    fits = {layer: fit_layer(samples, str(layer), affine_tolerance) for layer in sorted(samples["layer"].unique())}
+    return {layer: fit for layer, fit in fits.items() if fit is not None}
+
+
+def precise_enough(samples: pd.DataFrame, precision: float) -> bool:
+    """Whether the 95 % intervals of the compute layer's c and m are within ±precision of them."""
+    if samples.empty or samples["block"].nunique() < FEWEST_BLOCKS:
+        return False
+    fit = fit_layer(samples, LAW_LAYER, affine_tolerance=1.0)
+    return fit is not None and fit.precision <= precision
+
+
+def speedups(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: float) -> list[Speedup]:
+    """S(B) for every B > 1: serial time of B requests, really served one at a time, over the batch's time."""
+    table, serial = visits(samples, LAW_LAYER), _serial(samples)
+    rows = []
+    for batch_size in (b for b in (int(column) for column in table.columns) if b > 1):
+        one, batch = _paired(serial, table[batch_size])
+        if not len(one):
+            continue
+        measured = speedup_interval(one, batch, batch_size)
+        predicted = float(fit.model.speedup(batch_size))
+        error = measured.value / predicted - 1
+        holds = abs(error) <= tolerance
+        rows.append(Speedup(server, batch_size, measured.value, measured.lo, measured.hi, predicted, error, holds))
+    return rows
+
+
+def ceiling(samples: pd.DataFrame) -> Interval | None:
+    """1 + c/m without the fitted c: serial time of a request over the slope of T(B) in the upper half of the sizes."""
+    table, serial = visits(samples, LAW_LAYER), _serial(samples)
+    upper = upper_half(np.asarray(table.columns, dtype=np.float64))
+    if len(upper) < 2 or serial.empty:
+        return None
+    both = table[[int(b) for b in upper]].join(serial.rename("serial"), how="inner").dropna()
+    if both.empty:
+        return None
+    return measured_ceiling(both["serial"].to_numpy(), upper, both.drop(columns="serial").to_numpy())
+
+
+def law_verdicts(
+    server: str,
+    samples: pd.DataFrame,
+    fit: AffineFit,
+    rows: list[Speedup],
+    *,
+    precision: float,
+    affine_tolerance: float,
+    speedup_tolerance: float,
+    ceiling_tolerance: float,
+) -> list[Verdict]:
+    """Precision of the fit, straightness of the line, S(B) at every B, and the ceiling."""
+    verdicts = [_precision(server, fit, precision), _affine(server, fit, affine_tolerance)]
+    for row in rows:
+        why = f"measured {row.measured:.3f} [{row.measured_lo:.3f}, {row.measured_hi:.3f}], {row.relative_error:+.1%}"
+        verdicts.append(
+            Verdict(
+                "speedup", server, f"B={row.batch_size}", row.predicted, row.measured, speedup_tolerance,
+                "holds" if row.holds else "fails", why,
+            )
+        )  # fmt: skip
+    verdicts.append(_ceiling(server, samples, fit, ceiling_tolerance))
+    return verdicts
+
+
+def _precision(server: str, fit: AffineFit, asked: float) -> Verdict:
+    why = f"95 % intervals of c and m after {fit.samples} visits"
+    if fit.precision <= asked:
+        return Verdict("precision", server, "c and m", asked, fit.precision, asked, "holds", why)
+    if fit.precision <= 0.25:
+        why += "; max_duration was over before they were as narrow as asked, they stand as they are"
+        return Verdict("precision", server, "c and m", asked, fit.precision, asked, "not applicable", why)
+    why += "; too wide to say what c and m are: raise calibration.max_duration, or quieten the machine"
+    return Verdict("precision", server, "c and m", asked, fit.precision, asked, "invalid", why)
+
+
+def _affine(server: str, fit: AffineFit, tolerance: float) -> Verdict:
+    straight = fit.max_residual <= tolerance
+    why = f"largest distance of a batch size's median from the line; lack of fit p = {fit.lack_of_fit_p:.2g}"
+    if not straight:
+        why += "; T(B) is no line here, so c and m do not describe it: look at plots/latency_vs_batch.png"
+    return Verdict(
+        "affine",
+        server,
+        "T(B) = c + Bm",
+        0.0,
+        fit.max_residual,
+        tolerance,
+        "holds" if straight else "fails",
+        why,
+    )
+
+
+def _ceiling(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: float) -> Verdict:
+    measured = ceiling(samples)
+    subject = "1 + c/m"
+    if measured is None or not math.isfinite(fit.ceiling) or not math.isfinite(measured.value):
+        why = "m cannot be told from 0, so there is no ceiling to compare" if measured else "too few batch sizes"
+        return Verdict("ceiling", server, subject, fit.ceiling, "unbounded", tolerance, "not applicable", why)
+    error = measured.value / fit.ceiling - 1
+    largest = float(samples.loc[samples["layer"] == LAW_LAYER, "batch_size"].max())
+    why = (
+        f"serial time over the slope between the larger batches: {measured.value:.3f} "
+        f"[{measured.lo:.3f}, {measured.hi:.3f}], {error:+.1%}"
+    )
+    if largest < 4 * (fit.ceiling - 1):
+        why += f"; an extrapolation: B = {largest:.0f} reaches {fit.model.speedup(largest) / fit.ceiling:.0%} of it"
+    holds = abs(error) <= tolerance
+    return Verdict(
+        "ceiling", server, subject, fit.ceiling, measured.value, tolerance, "holds" if holds else "fails", why
+    )
+
+
+def _serial(samples: pd.DataFrame) -> pd.Series[float]:
+    table = visits(samples, SERIAL_LAYER)
+    return table[1] if 1 in table.columns else pd.Series(dtype=float)
+
+
+def _paired(serial: pd.Series[float], batch: pd.Series[float]) -> tuple[Floats, Floats]:
+    both = pd.concat([serial, batch], axis=1, join="inner").dropna().to_numpy(dtype=np.float64)
+    return both[:, 0], both[:, 1]

@@ -1,0 +1,191 @@
+"""One open-loop point's rows and the server's own counts -> a row of load.csv, and the verdicts on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis.verdict import Verdict, from_gate
+from bench.measure.gates import Gate, enough_samples, load_point_gates
+from bench.measure.latency import percentile, summarise
+from bench.measure.requests import Requests
+
+# Of the generator's making; Little's law is the load's own, and an overload breaks it honestly.
+GENERATOR_GATES = ("all sent", "last send on time", "p99 dispatch delay", "mean dispatch delay")
+GROWTH = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the server counted over a point: sums over its requests in seconds, None where it does not tell."""
+
+    requests: int
+    queue_s: float
+    compute_s: float | None
+    executions: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One replication at one rate. rows: columns as in samples/*.parquet, seconds from the point's start."""
+
+    server: str
+    rate_per_s: float
+    replication: int
+    warmup_s: float
+    duration_s: float
+    rows: pd.DataFrame
+    counted: Counted | None
+
+    @property
+    def label(self) -> str:
+        return f"{self.rate_per_s:g}/s, replication {self.replication}"
+
+    @property
+    def requests(self) -> Requests:
+        rows = self.rows
+        ok = (rows["status"] == 200).to_numpy()
+        times = {name: rows[name].to_numpy(dtype=np.float64) for name in ("scheduled_s", "sent_s", "completed_s")}
+        return Requests(**times, ok=ok)
+
+    def window(self) -> Requests:
+        return self.requests.scheduled_within(self.warmup_s, self.duration_s)
+
+
+def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
+    """The point's row of load.csv, NaN where nothing tells.
+
+    The mean batch size, queue wait, compute and network are over the whole point, warm-up included, since the
+    server's counters are read before and after it; network is what is left of the mean round trip.
+    """
+    summary = asdict(summarise(point.requests, point.warmup_s, point.duration_s, objective_s))
+    failed = [gate for gate in generator_gates(point) if not gate.holds]
+    queue_s, compute_s, batch_size = _server_side(point)
+    ok = point.requests.where(point.requests.ok)
+    round_trip_s = float(np.mean(ok.round_trip_s)) if len(ok) else math.nan
+    del summary["dispatch_delay_mean_s"]
+    return {
+        "server": point.server,
+        "rate_per_s": point.rate_per_s,
+        "replication": point.replication,
+        **summary,
+        "mean_batch_size": batch_size,
+        "queue_wait_mean_s": queue_s,
+        "compute_mean_s": compute_s,
+        "network_mean_s": round_trip_s - queue_s - compute_s,
+        "valid": not failed,
+        "reason": "; ".join(f"{gate.name}: {gate.measured}, expected {gate.expected}" for gate in failed),
+    }
+
+
+def generator_gates(point: Point) -> tuple[Gate, ...]:
+    """The gates that say whether the generator did its part."""
+    return tuple(g for g in _gates(point) if g.name in GENERATOR_GATES)
+
+
+def point_verdicts(point: Point) -> list[Verdict]:
+    """The generator's gates, Little's law and errors of one point."""
+    subject = point.label
+    window = point.window()
+    verdicts = [_generator(point)]
+    verdicts += [_steady(gate, point, subject) for gate in _gates(point) if gate.name not in GENERATOR_GATES]
+    errors = int(np.count_nonzero(window.sent & ~window.ok))
+    causes = point.rows.loc[~point.rows["cause"].isin(["", "shed", "never sent"]), "cause"].value_counts()
+    why = ", ".join(f"{count} × {cause}" for cause, count in causes.items())
+    verdicts.append(
+        Verdict("errors", point.server, subject, 0.0, float(errors), 0.0, "fails" if errors else "holds", why)
+    )
+    return verdicts
+
+
+def objective_verdict(points: Sequence[Point], q: float, objective_s: float) -> Verdict:
+    """The percentile of all replications' response times at one rate, pooled, against the objective."""
+    server, rate = points[0].server, points[0].rate_per_s
+    subject = f"p{q:g} at {rate:g}/s"
+    each = [window.response_s[window.ok] for window in (point.window() for point in points)]
+    pooled = np.concatenate(each)
+    enough = enough_samples(len(pooled), q)
+    measured = percentile(pooled, q)
+    if not enough.holds:
+        why = f"{enough.measured} successful requests, expected {enough.expected}: {enough.remedy}"
+        return Verdict("objective", server, subject, objective_s, measured, 0.0, "invalid", why)
+    alone = ", ".join(f"{percentile(values, q) * 1000:.3g}" for values in each)
+    why = f"{len(pooled)} requests pooled; each replication alone: {alone} ms"
+    return Verdict(
+        "objective",
+        server,
+        subject,
+        objective_s,
+        measured,
+        0.0,
+        "holds" if measured <= objective_s else "fails",
+        why,
+    )
+
+
+def _gates(point: Point) -> tuple[Gate, ...]:
+    return load_point_gates(point.requests, point.warmup_s, point.duration_s)
+
+
+def _generator(point: Point) -> Verdict:
+    """All of the generator's gates in one row: the first that fails, or the dispatch delay."""
+    gates = generator_gates(point)
+    failed = [gate for gate in gates if not gate.holds]
+    shown = failed[0] if failed else next(gate for gate in gates if gate.name == "p99 dispatch delay")
+    verdict = from_gate(shown, point.server, point.label)
+    why = "; ".join(f"{gate.name}: {gate.remedy}" for gate in failed)
+    return Verdict(
+        "generator",
+        verdict.server,
+        verdict.subject,
+        verdict.expected,
+        verdict.measured,
+        "",
+        verdict.outcome,
+        why,
+    )
+
+
+def _steady(gate: Gate, point: Point, subject: str) -> Verdict:
+    verdict = from_gate(gate, point.server, subject)
+    window = point.window()
+    half = point.warmup_s + point.duration_s / 2
+    response, early = window.response_s, window.scheduled_s < half
+    growth = (
+        np.nanmean(response[~early & window.ok]) / np.nanmean(response[early & window.ok])
+        if _both(early, window.ok)
+        else 1.0
+    )
+    if gate.holds or growth < GROWTH:
+        return verdict
+    why = f"response times grow ×{growth:.1f} from the window's first half to its second: overload, no steady state"
+    return Verdict(gate.name, point.server, subject, gate.expected, gate.measured, "", "fails", why)
+
+
+def _both(early: np.ndarray, ok: np.ndarray) -> bool:
+    return bool((early & ok).any() and (~early & ok).any())
+
+
+def _server_side(point: Point) -> tuple[float, float, float]:
+    """(mean queue wait, mean compute, mean batch size) of a request; NaN where neither server nor rows tell."""
+    rows, counted = point.rows, point.counted
+    told = rows[rows["batch_size"].notna()]
+    queue_s = counted.queue_s / counted.requests if counted and counted.requests else math.nan
+    if counted and counted.compute_s is not None and counted.executions and counted.requests:
+        return queue_s, counted.compute_s / counted.requests, counted.requests / counted.executions
+    if told.empty:
+        return queue_s, math.nan, math.nan
+    # Each batch of b appears in b rows, so a row stands for 1/b of a batch.
+    return queue_s, float(told["compute_s"].mean()), len(told) / float((1 / told["batch_size"]).sum())
+
+
+def rates(points: Sequence[Point]) -> Mapping[tuple[str, float], list[Point]]:
+    """(server, rate) -> its replications, in order."""
+    grouped: dict[tuple[str, float], list[Point]] = {}
+    for point in points:
+        grouped.setdefault((point.server, point.rate_per_s), []).append(point)
+    return grouped

@@ -1,0 +1,100 @@
+"""A whole run's raw records -> everything that is reported of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bench.analysis import answers as answer_checks
+from bench.analysis.calibration import LAW_LAYER, Speedup, fit_all, law_verdicts, speedups
+from bench.analysis.load import Point, load_row, objective_verdict, point_verdicts, rates
+from bench.analysis.verdict import Outcome, Verdict, exit_code
+from bench.scenario.spec import Scenario
+from bench.theory.fit import AffineFit
+from bench.theory.law import plain_sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers (n, outputs) of every server to the same payloads, the in-process ones, and the labels (n,) if any."""
+
+    served: Mapping[str, NDArray[np.float32]]
+    expected: NDArray[np.float32]
+    labels: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class RawRun:
+    """What was measured. samples: the columns of calibration.csv; unproven: batches of another size than asked."""
+
+    scenario: Scenario
+    samples: pd.DataFrame
+    points: tuple[Point, ...]
+    answers: Answers | None
+    unproven: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a run says. fits: server -> layer -> fit; sentences: server -> what batching means for it."""
+
+    fits: Mapping[str, Mapping[str, AffineFit]]
+    speedups: tuple[Speedup, ...]
+    load: pd.DataFrame
+    verdicts: tuple[Verdict, ...]
+    sentences: Mapping[str, str]
+
+    @property
+    def exit_code(self) -> int:
+        return exit_code(self.verdicts)
+
+
+def analyse(raw: RawRun) -> Analysis:
+    """Pure; leaves out what was not measured, so that an interrupted run can be read too."""
+    scenario, checks = raw.scenario, raw.scenario.checks
+    verdicts: list[Verdict] = []
+    if raw.answers is not None:
+        verdicts += answer_checks.answer_verdicts(
+            dict(raw.answers.served), raw.answers.expected, raw.answers.labels, checks.output_tolerance
+        )
+    fits: dict[str, dict[str, AffineFit]] = {}
+    rows: list[Speedup] = []
+    sentences: dict[str, str] = {}
+    for server in scenario.servers:
+        samples = raw.samples[raw.samples["server"] == server.name]
+        fits[server.name] = fit_all(samples, checks.affine_tolerance)
+        fit = fits[server.name].get(LAW_LAYER)
+        if fit is None:
+            continue
+        verdicts.append(_batch_sizes(server.name, samples, raw.unproven.get(server.name, 0)))
+        own = speedups(server.name, samples, fit, checks.speedup_tolerance)
+        rows += own
+        verdicts += law_verdicts(
+            server.name, samples, fit, own,
+            precision=scenario.calibration.precision,
+            affine_tolerance=checks.affine_tolerance,
+            speedup_tolerance=checks.speedup_tolerance,
+            ceiling_tolerance=checks.ceiling_tolerance,
+        )  # fmt: skip
+        sentences[server.name] = plain_sentence(fit.model, server.max_batch_size)
+    objective = scenario.slo
+    for point in raw.points:
+        verdicts += point_verdicts(point)
+    if objective is not None:
+        verdicts += [
+            objective_verdict(points, objective.percentile, objective.response_time_s)
+            for points in rates(raw.points).values()
+        ]
+    load = pd.DataFrame([load_row(p, objective.response_time_s if objective else None) for p in raw.points])
+    return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences)
+
+
+def _batch_sizes(server: str, samples: pd.DataFrame, unproven: int) -> Verdict:
+    proven = int((samples["layer"].str.startswith("compute")).sum())
+    why = f"{proven} batches were executed at the asked size, {unproven} were not and are left out"
+    outcome: Outcome = "holds" if unproven <= 0.05 * proven else "invalid"
+    return Verdict("batch sizes", server, "executed as asked", 0.0, float(unproven), 0.05 * proven, outcome, why)

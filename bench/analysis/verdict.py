@@ -1,0 +1,47 @@
+"""A verdict: what was expected, what was measured, within what, and what that means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from bench.measure.gates import Gate
+
+Outcome = Literal["holds", "fails", "invalid", "not applicable"]
+Value = float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One row of verdicts.csv. Numbers are in SI units, shares are fractions; `why` gives intervals and what to do."""
+
+    check: str
+    server: str
+    subject: str
+    expected: Value
+    measured: Value
+    tolerance: Value
+    outcome: Outcome
+    why: str
+
+
+def exit_code(verdicts: Iterable[Verdict]) -> int:
+    """0 all hold, 4 one is invalid, 1 one fails: a figure that means nothing comes before one that is too small."""
+    outcomes = {verdict.outcome for verdict in verdicts}
+    return 4 if "invalid" in outcomes else 1 if "fails" in outcomes else 0
+
+
+def from_gate(gate: Gate, server: str, subject: str) -> Verdict:
+    """A validity gate as a verdict: one that does not hold makes its point invalid."""
+    outcome: Outcome = "holds" if gate.holds else "invalid"
+    return Verdict(
+        gate.name,
+        server,
+        subject,
+        gate.expected,
+        gate.measured,
+        "",
+        outcome,
+        "" if gate.holds else gate.remedy,
+    )

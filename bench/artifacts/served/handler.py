@@ -1,0 +1,30 @@
+"""TorchServe handler. One request is one sample: raw little-endian float32 pixels in, raw float32 answers out.
+
+Each response tells the batch it was part of (x-batch-size) and how long the handler held that batch
+(x-handler-time-ns, by the handler's own monotonic clock).
+"""
+
+import time
+
+import numpy as np
+import served_model
+
+
+class Handler:
+    """Batch-safe: one forward pass for all requests of a batch, one answer for each, in order."""
+
+    def initialize(self, context):
+        self.predict = served_model.load(context.system_properties["model_dir"])
+
+    def handle(self, data, context):
+        started = time.perf_counter_ns()
+        bodies = [row.get("body") or row.get("data") for row in data]
+        # A bytearray, since torch refuses to share memory with read-only bytes.
+        rows = np.frombuffer(bytearray().join(bodies), dtype="<f4").reshape(len(bodies), -1)
+        answers = [bytes(answer) for answer in self.predict(rows)]
+        held_ns = str(time.perf_counter_ns() - started)
+        batch_size = str(len(bodies))
+        for i in range(len(bodies)):
+            context.set_response_header(i, "x-batch-size", batch_size)
+            context.set_response_header(i, "x-handler-time-ns", held_ns)
+        return answers

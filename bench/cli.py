@@ -1,0 +1,328 @@
+"""The command line: the only printer of errors, and the only place that picks exit codes.
+
+Heavy modules are imported inside the commands, so that --help is there at once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from bench.errors import BenchError, MeasurementInvalid, ScenarioError, ServerError
+
+if TYPE_CHECKING:
+    from bench.report.status import StatusLine
+    from bench.runner import Finished
+    from bench.scenario.spec import Scenario
+
+EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (ScenarioError, 2),
+    (ServerError, 3),
+    (MeasurementInvalid, 4),
+    (KeyboardInterrupt, 130),
+)
+UNEXPECTED = 3
+
+app = typer.Typer(
+    help="Measures what batching buys on real Triton Inference Server and real TorchServe.\n\n"
+    "Example: serve-bench run scenarios/quickstart.yaml",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML).")]
+Sets = Annotated[
+    list[str],
+    typer.Option("--set", metavar="a.b=c", help="Override one key, e.g. --set load.duration=20s. Repeatable."),
+]
+OnlyServers = Annotated[
+    list[str], typer.Option("--server", metavar="NAME", help="Only this server of the file. Repeatable.")
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Override the scenario's seed.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Rebuild = Annotated[bool, typer.Option("--rebuild", help="Build the artifacts anew even where they are up to date.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")]
+
+
+@app.command()
+def run(
+    scenario: ScenarioFile,
+    set_: Sets = [],
+    server: OnlyServers = [],
+    seed: Seed = None,
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where results go.")] = Path("results"),
+    rebuild: Rebuild = False,
+    json_: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """The main job: build, launch both servers, calibrate, fit, load, check, report.
+
+    Example: serve-bench run scenarios/quickstart.yaml --set load.duration=20s --server triton
+    """
+    with _Guard(debug, quiet) as guard:
+        from bench.runner import Options, close_manifest, run_scenario
+
+        finished = run_scenario(_load(scenario, set_, server, seed), Options(out, rebuild=rebuild), guard.status.tell)
+        verdict, code = _verdict(finished)
+        close_manifest(finished, verdict, code)
+        guard.status.clear()
+        _show(finished, verdict, code, json_=json_, debug=debug)
+        guard.exit(code)
+
+
+@app.command()
+def validate(
+    scenario: ScenarioFile,
+    set_: Sets = [],
+    server: OnlyServers = [],
+    json_: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Every problem of a scenario at once, with line, field, what was expected and what was found.
+
+    Example: serve-bench validate scenarios/quickstart.yaml
+    """
+    with _Guard(debug) as guard:
+        try:
+            loaded = _load(scenario, set_, server, None)
+        except ScenarioError as error:
+            if not json_:
+                raise
+            _print_json({"valid": False, "problems": [_problem(p) for p in error.problems]})
+            guard.exit(2)
+        if json_:
+            _print_json({"valid": True, "problems": []})
+        else:
+            typer.echo(f"{scenario}: valid ({', '.join(s.name for s in loaded.servers)})")
+
+
+@app.command()
+def build(
+    scenario: ScenarioFile, set_: Sets = [], server: OnlyServers = [], rebuild: Rebuild = False, json_: Json = False,
+    quiet: Quiet = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Only the artifacts: .mar archives into model_stores/, model repositories into triton_repo/.
+
+    Example: serve-bench build scenarios/quickstart.yaml
+    """
+    with _Guard(debug, quiet) as guard:
+        from bench.models.prepare import prepare
+        from bench.runner import Options, build_artifacts
+        from bench.servers.runtime import cache_folder, ensure_runtime
+
+        loaded = _load(scenario, set_, server, None)
+        runtime = ensure_runtime(cache_folder(), guard.status.tell)
+        model = prepare(loaded.model, runtime.python, cache_folder(), guard.status.tell)
+        built = build_artifacts(loaded, model, Options(rebuild=rebuild), guard.status.tell)
+        guard.status.clear()
+        if json_:
+            _print_json(
+                {
+                    a.server: {"folder": str(a.folder), "sha256": a.checksums, "altered": a.altered}
+                    for a in built.values()
+                }
+            )
+            return
+        for artifact in built.values():
+            state = "up to date" if artifact.reused else "built"
+            altered = (
+                f"; changed since: {', '.join(artifact.altered)} (--rebuild builds it anew)" if artifact.altered else ""
+            )
+            typer.echo(f"{artifact.server}: {artifact.folder} {state}, {len(artifact.checksums)} files{altered}")
+
+
+@app.command()
+def report(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder below results/.")],
+    json_: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Tables and plots of a run, made anew from its raw files; starts no server.
+
+    Example: serve-bench report results/quickstart/20260101T120000Z-a1b2c3
+    """
+    with _Guard(debug) as guard:
+        from bench import runner
+        from bench.report.console import print_run
+        from bench.store import RunFolder
+
+        folder = RunFolder(run_folder)
+        manifest = folder.manifest()
+        analysis = runner.report(folder)
+        if json_:
+            _print_json({**manifest, "run": str(run_folder)})
+        else:
+            typer.echo(
+                f"{manifest['scenario']['name']}: {manifest['status']}, {manifest.get('verdict', 'no verdict yet')}"
+            )
+            print_run(_console(), analysis)
+        guard.exit(analysis.exit_code)
+
+
+@app.command()
+def law(
+    c: Annotated[str | None, typer.Option("--c", metavar="TIME", help="Fixed overhead of a batch, e.g. 6ms.")] = None,
+    m: Annotated[str | None, typer.Option("--m", metavar="TIME", help="Cost of one more sample, e.g. 3ms.")] = None,
+    batch: Annotated[int | None, typer.Option("--batch", min=1, help="Batch size B.")] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", min=0, help="Arrivals per second λ, for the delay window.")
+    ] = None,
+    delay: Annotated[
+        str | None, typer.Option("--delay", "--d", metavar="TIME", help="Batch delay d, with --rate.")
+    ] = None,
+    json_: Json = False,
+    debug: Debug = False,
+) -> None:
+    """The formulas on given numbers: serial and batched time, speedup, ceiling, throughput, regime, delay window.
+
+    Example: serve-bench law --c 6ms --m 3ms --batch 10
+    """
+    with _Guard(debug):
+        from bench.report.law import law_table, law_values
+
+        if (c is None) != (m is None) or (c is None and rate is None):
+            raise ScenarioError("law: expected --c and --m, or --rate with --delay or --batch; serve-bench law --help")
+        try:
+            values = law_values(_duration("--c", c), _duration("--m", m), batch, rate, _duration("--delay", delay))
+        except ValueError as error:
+            raise ScenarioError(f"law: {error}") from error
+        if json_:
+            _print_json(values)
+        else:
+            typer.echo(law_table(values))
+
+
+@app.command()
+def schema() -> None:
+    """JSON Schema of a scenario, for editors.
+
+    Example: serve-bench schema > scenario.schema.json
+    """
+    from bench.scenario.load import json_schema
+
+    _print_json(json_schema())
+
+
+def main() -> None:
+    """Entry point. SIGTERM is taken as Ctrl-C, so that servers are stopped and results kept."""
+    logging.basicConfig(handlers=[logging.NullHandler()])  # libraries log; what people need to know is printed here
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    app()
+
+
+class _Guard:
+    """Turns what a command raises into one line on standard error and the right exit code."""
+
+    def __init__(self, debug: bool, quiet: bool = False) -> None:
+        self._debug = debug
+        self._quiet = quiet
+        self.status: StatusLine
+
+    def __enter__(self) -> _Guard:
+        from bench.report.status import StatusLine
+
+        self.status = StatusLine(sys.stderr, quiet=self._quiet)
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self.status.clear()
+        if error is None or isinstance(error, typer.Exit | SystemExit) or self._debug:
+            return
+        _print_error(error)
+        raise typer.Exit(_code(error)) from None
+
+    def exit(self, code: int) -> NoReturn:
+        raise typer.Exit(code)
+
+
+def _code(error: BaseException) -> int:
+    return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), UNEXPECTED)
+
+
+def _print_error(error: BaseException) -> None:
+    if isinstance(error, KeyboardInterrupt):
+        typer.echo("Interrupted.", err=True)
+    elif isinstance(error, BenchError):
+        typer.echo(f"Error: {error.message}", err=True)
+        if error.detail:
+            typer.echo("\n".join(f"  {line}" for line in error.detail.splitlines()), err=True)
+    else:
+        typer.echo(f"Error: {type(error).__name__}: {error} (--debug shows where)", err=True)
+
+
+def _verdict(finished: Finished) -> tuple[str, int]:
+    """The run in one line, and its exit code: what ended it early comes before what it measured."""
+    if isinstance(finished.error, KeyboardInterrupt):
+        return "interrupted; what was measured is saved", 130
+    if finished.error is not None:
+        return str(finished.error), _code(finished.error)
+    verdicts = finished.analysis.verdicts
+    bad = [v for v in verdicts if v.outcome in ("invalid", "fails")]
+    code = finished.analysis.exit_code
+    if not bad:
+        return f"all {sum(v.outcome == 'holds' for v in verdicts)} checks hold", code
+    first = min(bad, key=lambda v: v.outcome != "invalid")
+    kind = "the measurement is invalid" if code == 4 else f"{len(bad)} of {len(verdicts)} checks fail"
+    return f"{kind}: {first.check}, {first.server} {first.subject}: {first.why}", code
+
+
+def _show(finished: Finished, verdict: str, code: int, *, json_: bool, debug: bool) -> None:
+    if debug and finished.error is not None:
+        import traceback
+
+        traceback.print_exception(finished.error)
+    if isinstance(finished.error, BenchError):
+        _print_error(finished.error)
+    if json_:
+        _print_json({"run": str(finished.folder), **finished.manifest})
+        return
+    from bench.report.console import print_run
+
+    typer.echo(f"{finished.scenario.name}: {verdict} (exit {code})")
+    for note in finished.manifest["notes"]:
+        typer.echo(f"note: {note}")
+    print_run(_console(), finished.analysis)
+    typer.echo(f"\nResults: {finished.folder}")
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    # Without a terminal there is no width to fit in: long lines are for files and other programs.
+    return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=200)
+
+
+def _load(path: Path, sets: list[str], servers: list[str], seed: int | None) -> Scenario:
+    from bench.scenario.load import load_scenario
+
+    return load_scenario(path, sets, servers, seed)
+
+
+def _duration(option: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    from bench.scenario.units import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise ScenarioError(f"{option}: {error}") from error
+
+
+def _problem(problem: Any) -> dict[str, object]:
+    return {name: getattr(problem, name) for name in ("line", "field", "expected", "found", "hint")}
+
+
+def _print_json(document: object) -> None:
+    typer.echo(json.dumps(document, indent=2, default=str))

@@ -1,0 +1,57 @@
+"""TorchServe's HTTP inference protocol: raw bytes to /predictions/{model}, the handler's bytes back.
+
+The generated handlers tell of each execution in two response headers: `x-batch-size`, the requests executed
+together, and `x-handler-time-ns`, the time of that one execution.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from bench.clients.outcome import Outcome
+
+# (statuses, text in the body, cause): the first that fits. One status stands for several causes, so the text
+# decides.
+_CAUSES = (
+    ((503,), b"has no worker to serve", "queue full or no workers"),
+    ((503,), b"number of batch response mismatched", "wrong output count"),
+    ((503,), b"Invalid model predict output", "invalid output"),
+    ((503,), b"Prediction failed", "handler raised"),
+    ((507,), b"Worker died", "worker killed for memory"),
+    ((507,), b"", "out of resources"),
+    ((500,), b"Worker died", "worker died"),
+    ((404,), b"", "model not found"),
+    ((400,), b"Token Authorization failed", "token refused"),
+    ((405,), b"", "method not allowed"),
+    ((413,), b"", "request too large"),
+)
+
+
+def predict_request(model: str, body: bytes, host: str, content_type: str = "application/octet-stream") -> bytes:
+    """A whole HTTP request, ready to be written. `host` is 'name:port'."""
+    return (
+        f"POST /predictions/{quote(model, safe='')} HTTP/1.1\r\nHost: {host}\r\n"
+        f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+
+
+def error_cause(outcome: Outcome) -> str:
+    """Why a request failed, in a few words ('handler raised', 'worker died', …); '' for a 200.
+
+    A full queue and a model without workers give the same answer: GET /models/{model} tells which it was.
+    """
+    if outcome.status in (0, 200):
+        return outcome.cause
+    for statuses, text, cause in _CAUSES:
+        if outcome.status in statuses and text in outcome.body:
+            return cause
+    return f"HTTP {outcome.status}"
+
+
+def executed(outcome: Outcome) -> tuple[int, float] | None:
+    """(batch size, seconds in the handler) of the execution behind this answer; None where it is not told."""
+    try:
+        return int(outcome.headers["x-batch-size"]), int(outcome.headers["x-handler-time-ns"]) / 1e9
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,134 @@
+"""Triton's HTTP inference protocol: KServe v2 with the binary tensor data extension.
+
+A body is a JSON header, then each tensor's bytes in the order of the header, little-endian and row-major;
+Inference-Header-Content-Length says where the header ends.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from bench.clients.outcome import Outcome
+from bench.errors import MeasurementInvalid
+
+DATATYPES: dict[str, np.dtype[Any]] = {
+    "FP16": np.dtype("<f2"),
+    "FP32": np.dtype("<f4"),
+    "FP64": np.dtype("<f8"),
+    "INT32": np.dtype("<i4"),
+    "INT64": np.dtype("<i8"),
+    "UINT8": np.dtype("u1"),
+    "BOOL": np.dtype("?"),
+}
+_NAMES = {dtype: name for name, dtype in DATATYPES.items()}
+
+# (statuses, text in the body, cause): the first that fits.
+_CAUSES = (
+    ((503,), b"Exceeds maximum queue size", "queue full"),
+    ((503,), b"Request timeout expired", "timeout expired in the queue"),
+    ((503,), b"", "server unavailable"),
+    ((400, 404), b"unknown model", "model not found"),
+    ((400,), b"is not ready", "model not ready"),
+    ((404,), b"", "model not found"),
+    ((413,), b"", "request too large"),
+    ((500,), b"InferenceResponse objects do not match", "wrong output count"),
+    ((500,), b"out of memory", "out of resources"),
+    ((500,), b"Stub process", "worker died"),
+    ((500,), b"Failed to process the request", "model raised"),
+    ((500,), b"", "inference failed"),
+    ((400,), b"", "invalid request"),
+)
+
+
+def infer_request(
+    model: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str], host: str, request_id: str = ""
+) -> bytes:
+    """A whole HTTP request, ready to be written: `inputs` by name, batch first, and the `outputs` wanted.
+
+    `host` is 'name:port'. Raises ValueError for a numpy type that has no datatype in DATATYPES.
+    """
+    header: dict[str, Any] = {"id": request_id} if request_id else {}
+    header["inputs"] = []
+    tensors = []
+    for name, array in inputs.items():
+        if array.dtype not in _NAMES:
+            raise ValueError(f"input {name}: expected one of {', '.join(map(str, _NAMES))}, got {array.dtype}")
+        tensors.append(array.tobytes())
+        header["inputs"].append({
+            "name": name,
+            "shape": list(array.shape),
+            "datatype": _NAMES[array.dtype],
+            "parameters": {"binary_data_size": array.nbytes},
+        })  # fmt: skip
+    header["outputs"] = [{"name": name, "parameters": {"binary_data": True}} for name in outputs]
+    head = json.dumps(header, separators=(",", ":")).encode()
+    length = len(head) + sum(map(len, tensors))
+    return b"".join((
+        f"POST /v2/models/{quote(model, safe='')}/infer HTTP/1.1\r\nHost: {host}\r\n"
+        f"Content-Type: application/octet-stream\r\nInference-Header-Content-Length: {len(head)}\r\n"
+        f"Content-Length: {length}\r\n\r\n".encode(),
+        head,
+        *tensors,
+    ))  # fmt: skip
+
+
+def parse_infer_response(outcome: Outcome) -> dict[str, np.ndarray]:
+    """The output tensors by name, read-only views of the body where they came as binary data.
+
+    Raises MeasurementInvalid when the answer is not a 200, or when its tensors do not have the sizes it says.
+    """
+    if outcome.status != 200:
+        text = outcome.body[:500].decode("utf-8", "replace")
+        raise MeasurementInvalid(f"Triton: expected HTTP 200, got {error_cause(outcome)} (HTTP {outcome.status})", text)
+    try:
+        length = int(outcome.headers.get("inference-header-content-length", len(outcome.body)))
+        header = json.loads(outcome.body[:length])
+        tensors: dict[str, np.ndarray] = {}
+        at = length
+        for output in header["outputs"]:
+            size = output.get("parameters", {}).get("binary_data_size")
+            tensors[output["name"]] = _tensor(output, None if size is None else outcome.body[at : at + size], size)
+            at += size or 0
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise MeasurementInvalid(
+            f"Triton: expected an inference response, got one that cannot be read: {exc!r}"
+        ) from exc
+    if at != len(outcome.body):
+        raise MeasurementInvalid(f"Triton: expected a body of {at} bytes by its header, got {len(outcome.body)}")
+    return tensors
+
+
+def _tensor(output: dict[str, Any], raw: bytes | None, size: int | None) -> np.ndarray:
+    name, shape, dtype = output["name"], output["shape"], DATATYPES[output["datatype"]]
+    if raw is None:
+        given: np.ndarray = np.array(output["data"], dtype=dtype).reshape(shape)
+        return given
+    expected = math.prod(shape) * dtype.itemsize
+    if size == 0 and expected:
+        raise MeasurementInvalid(
+            f"Triton: output {name} {shape}: expected {expected} bytes, got 0 with HTTP 200. "
+            f"Triton's python backend does this when its Python has numpy 2: serve with numpy<2"
+        )
+    if size != expected or len(raw) != expected:
+        raise MeasurementInvalid(
+            f"Triton: output {name} {shape} {output['datatype']}: expected {expected} bytes, "
+            f"got {size} by the header and {len(raw)} in the body"
+        )
+    tensor: np.ndarray = np.frombuffer(raw, dtype=dtype).reshape(shape)
+    return tensor
+
+
+def error_cause(outcome: Outcome) -> str:
+    """Why a request failed, in a few words ('queue full', 'model raised', …); '' for a 200."""
+    if outcome.status in (0, 200):
+        return outcome.cause
+    for statuses, text, cause in _CAUSES:
+        if outcome.status in statuses and text in outcome.body:
+            return cause
+    return f"HTTP {outcome.status}"

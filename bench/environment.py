@@ -1,0 +1,69 @@
+"""Host, processor, GPU, versions and revision: what a figure was measured on."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+import bench
+
+HERE = Path(__file__).parent
+PACKAGES = ("numpy", "scipy", "uvloop", "httptools", "tritonclient", "torch-model-archiver")
+
+
+def describe() -> dict[str, object]:
+    """JSON-ready facts about this machine and this program; nothing about its user."""
+    return {
+        "serve_bench": bench.__version__,
+        "git_revision": git_revision(),
+        "python": platform.python_version(),
+        "packages": {name: metadata.version(name) for name in PACKAGES},
+        "system": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "cpu": _cpu_model(),
+        "cores": psutil.cpu_count(logical=True),
+        "memory_bytes": psutil.virtual_memory().total,
+        "gpu": _gpu(),
+    }
+
+
+def now_utc() -> str:
+    """Wall time for people, ISO 8601; durations never come from it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def git_revision() -> str:
+    """The checkout's revision, with +changes when it is not as committed; empty where there is none."""
+    revision = _output(["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"])
+    if not revision:
+        return ""
+    return revision + ("+changes" if _output(["git", "-C", str(HERE), "status", "--porcelain"]) else "")
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.processor(),
+    )
+
+
+def _gpu() -> list[str]:
+    return _output(["nvidia-smi", "--query-gpu=name,uuid,driver_version", "--format=csv,noheader"]).splitlines()
+
+
+def _output(command: list[str]) -> str:
+    """A command's output, or nothing where it is missing or fails: these facts are optional."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,45 @@
+"""Every held-out payload through the server as it is configured, batched by the server itself."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+
+from bench.errors import MeasurementInvalid
+from bench.experiments.subject import Subject
+from bench.models.model import Floats
+from bench.scenario.arms import Arm
+
+
+async def prove_ready(subject: Subject, arm: Arm) -> None:
+    """One full batch answered rightly. Raises MeasurementInvalid when an answer is wrong, ServerError when it died."""
+    rows = subject.payload_rows(0, arm.max_batch_size if arm.batching else 1)
+    requests = [subject.client.request(arm.name, subject.model.payloads[i : i + 1]) for i in rows]
+    outcomes = await asyncio.gather(*(subject.pool.request(request) for request in requests))
+    subject.check_answers(arm, rows, outcomes)
+
+
+async def collect_answers(subject: Subject, arm: Arm) -> Floats:
+    """The server's answer (n, outputs) to each of the n payloads. Raises MeasurementInvalid when one is no answer."""
+    name, model, client = subject.server.spec.name, subject.model, subject.client
+    shape = (1, *model.output.shape)
+    answers = np.full(model.expected.shape, np.nan, dtype=np.float32)
+    together = 2 * arm.max_batch_size  # enough to keep full batches forming
+    for first in range(0, len(model.payloads), together):
+        rows = range(first, min(first + together, len(model.payloads)))
+        requests = [client.request(arm.name, model.payloads[i : i + 1]) for i in rows]
+        outcomes = await asyncio.gather(*(subject.pool.request(request) for request in requests))
+        for row, outcome in zip(rows, outcomes, strict=True):
+            try:
+                answer = client.answers(outcome)
+            except MeasurementInvalid as error:
+                subject.server.check_alive()
+                raise MeasurementInvalid(f"{name}: payload {row}: {error.message}", error.detail) from error
+            if answer.shape != shape:
+                raise MeasurementInvalid(
+                    f"{name}: payload {row}: expected outputs of shape {shape}, got {answer.shape}"
+                )
+            answers[row] = answer[0]
+        subject.tell(f"{name}: answering every held-out payload", rows[-1] / len(model.payloads))
+    return answers

@@ -1,0 +1,154 @@
+"""T(B) at exactly B: batch sizes in random order, block after block, until c and m are known well enough.
+
+A block visits every batch size once, and once the model with batching off. The first batch of a visit is dropped: it
+pays for the switch. Two layers are timed: compute, what the server says it spent on the batch, with the executed
+batch size proven for each sample; path, what the client sees from its first write to the last answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bench.errors import MeasurementInvalid
+from bench.experiments.subject import Subject, send_together
+from bench.scenario.arms import Arm
+from bench.servers.server import Statistics
+
+WARM_UP_BATCHES = 8
+BATCHES_A_VISIT = 4  # the first is dropped
+STATISTICS_PATIENCE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timed batch. block: the round in which it was taken; layer: compute, path, or one of their variants.
+
+    Variants: *_rows, one request of B rows; *_serial, requests one at a time with batching off (batch_size 1).
+    """
+
+    layer: str
+    batch_size: int
+    block: int
+    repeat: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What to time: `rows_each` rows in each of `requests` requests sent together to an arm."""
+
+    variant: str
+    arm: Arm
+    requests: int
+    rows_each: int
+
+    @property
+    def batch_size(self) -> int:
+        return self.requests * self.rows_each
+
+
+@dataclass(slots=True)
+class Calibration:
+    """Grows while it is measured, and is the caller's, so that an interrupted run keeps it. unproven: batches whose
+    executed size was not the asked one, left out of the samples."""
+
+    samples: list[Sample]
+    blocks: int = 0
+    unproven: int = 0
+
+
+def plan_visits(subject: Subject, arms: Sequence[Arm], off: Arm) -> tuple[Visit, ...]:
+    """The visits of one block: every exact arm, the same sizes as rows where they are taken, and batching off."""
+    visits = [Visit("", arm, arm.max_batch_size, 1) for arm in arms]
+    visits.append(Visit("_serial", off, 1, 1))
+    if subject.client.takes_rows:
+        visits += [Visit("_rows", off, 1, arm.max_batch_size) for arm in arms]
+    return tuple(visits)
+
+
+async def calibrate(
+    subject: Subject,
+    visits: Sequence[Visit],
+    max_duration_s: float,
+    rng: np.random.Generator,
+    precise_enough: Callable[[Sequence[Sample]], bool],
+    into: Calibration,
+) -> None:
+    """Fills `into`, block by block, until `precise_enough` says so or max_duration_s has passed.
+
+    Raises MeasurementInvalid on a wrong answer, or when the executed batch sizes cannot be had; ServerError when the
+    server dies.
+    """
+    await subject.pool.open(max(visit.requests for visit in visits))
+    for done, visit in enumerate(visits):
+        subject.tell(f"{subject.server.spec.name}: warming up, batches of {visit.batch_size}", done / len(visits))
+        for repeat in range(WARM_UP_BATCHES):
+            await _time_batch(subject, visit, repeat)
+    began = time.monotonic()
+    while True:
+        for index in rng.permutation(len(visits)):
+            await _visit(subject, visits[index], into)
+            subject.tell(
+                f"{subject.server.spec.name}: calibrating, block {into.blocks + 1}",
+                min(1.0, (time.monotonic() - began) / max_duration_s),
+            )
+        into.blocks += 1
+        taken = len(into.samples)
+        if into.blocks >= 3 and into.unproven > taken:
+            raise MeasurementInvalid(
+                f"{subject.server.spec.name}: {into.unproven} batches were not executed at the asked size, "
+                f"{taken // 2} were"
+            )
+        if time.monotonic() - began > max_duration_s or precise_enough(into.samples):
+            return
+
+
+async def _visit(subject: Subject, visit: Visit, into: Calibration) -> None:
+    for repeat in range(BATCHES_A_VISIT):
+        timed = await _time_batch(subject, visit, into.blocks * BATCHES_A_VISIT + repeat)
+        if repeat == 0:
+            continue
+        if timed is None:
+            into.unproven += 1
+            continue
+        for layer, seconds in zip(("compute", "path"), timed, strict=True):
+            into.samples.append(Sample(f"{layer}{visit.variant}", visit.batch_size, into.blocks, repeat, seconds))
+
+
+async def _time_batch(subject: Subject, visit: Visit, turn: int) -> tuple[float, float] | None:
+    """(compute, path) seconds of one batch; None when it was not executed as one batch of the asked size."""
+    server, client, arm = subject.server, subject.client, visit.arm
+    rows = subject.payload_rows(turn * visit.batch_size, visit.batch_size)
+    payloads = subject.model.payloads[rows]
+    requests = [client.request(arm.name, part) for part in np.split(payloads, visit.requests)]
+    counted = server.statistics(arm) if server.counts_batches else None
+    outcomes, path_s = await send_together(subject.pool, requests)
+    subject.check_answers(arm, rows, outcomes)
+    if counted is None:
+        told = {client.executed(outcome) for outcome in outcomes}
+        executed = told.pop() if len(told) == 1 else None
+    else:
+        executed = _counted_since(subject, arm, counted, visit.requests)
+    return (executed[1], path_s) if executed is not None and executed[0] == visit.batch_size else None
+
+
+def _counted_since(subject: Subject, arm: Arm, before: Statistics, requests: int) -> tuple[int, float] | None:
+    """(batch size, compute seconds) when exactly one execution was counted; the counters follow the answers."""
+    deadline = time.monotonic() + STATISTICS_PATIENCE_S
+    while True:
+        since = subject.server.statistics(arm).since(before)
+        if since.requests >= requests:
+            break
+        if time.monotonic() > deadline:
+            raise MeasurementInvalid(
+                f"{subject.server.spec.name}: {requests} requests to {arm.name} were answered, "
+                f"its statistics count {since.requests}"
+            )
+    if len(since.batches) != 1:
+        return None
+    ((batch_size, (executions, seconds)),) = since.batches.items()
+    return (batch_size, seconds) if executions == 1 else None

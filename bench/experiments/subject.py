@@ -1,0 +1,73 @@
+"""What an experiment works on: a ready server, the client that speaks to it, the model, and where to tell progress."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bench.analysis.answers import difference_text, worst_difference
+from bench.clients.client import Client
+from bench.clients.http_pool import HttpPool
+from bench.clients.outcome import Outcome
+from bench.errors import MeasurementInvalid
+from bench.models.model import ServedModel
+from bench.progress import Tell
+from bench.scenario.arms import Arm
+from bench.servers.server import RunningServer
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One server under test. tolerance: largest allowed difference of an output from the in-process answer."""
+
+    server: RunningServer
+    client: Client
+    pool: HttpPool
+    model: ServedModel
+    tolerance: float
+    tell: Tell
+
+    def payload_rows(self, first: int, count: int) -> np.ndarray:
+        """Indices (count,) of the next payloads, round and round."""
+        return np.arange(first, first + count) % len(self.model.payloads)
+
+    def check_answers(self, arm: Arm, rows: np.ndarray, outcomes: Iterable[Outcome]) -> None:
+        """Raises MeasurementInvalid naming the output that differs most from the in-process answer, and by how much."""
+        name = self.server.spec.name
+        try:
+            answers = np.concatenate([self.client.answers(outcome) for outcome in outcomes])
+        except MeasurementInvalid as error:
+            self.server.check_alive()  # a dead server explains a failed request better than the request does
+            raise MeasurementInvalid(f"{name}: {arm.name}: {error.message}", error.detail) from error
+        expected = self.model.expected[rows]
+        if answers.shape != expected.shape:
+            raise MeasurementInvalid(
+                f"{name}: {arm.name}: expected answers of shape {expected.shape}, got {answers.shape}"
+            )
+        worst = worst_difference(answers, expected)
+        if not worst.within(self.tolerance):
+            worst = replace(worst, payload=int(rows[worst.payload]))
+            raise MeasurementInvalid(f"{name}: {arm.name} answers wrongly: {difference_text(worst, self.tolerance)}")
+
+
+async def send_together(pool: HttpPool, requests: Iterable[bytes]) -> tuple[list[Outcome], float]:
+    """Sends all at once; the outcomes in order, and the seconds from the first write to the last answer."""
+    loop = asyncio.get_running_loop()
+    answered: list[asyncio.Future[tuple[Outcome, int, int]]] = []
+    for request in requests:
+        future: asyncio.Future[tuple[Outcome, int, int]] = loop.create_future()
+        answered.append(future)
+
+        def done(
+            outcome: Outcome, sent: int, completed: int, f: asyncio.Future[tuple[Outcome, int, int]] = future
+        ) -> None:
+            if not f.done():
+                f.set_result((outcome, sent, completed))
+
+        pool.send(request, done)
+    results = await asyncio.gather(*answered)
+    elapsed_ns = max(completed for _, _, completed in results) - min(sent for _, sent, _ in results)
+    return [outcome for outcome, _, _ in results], elapsed_ns * 1e-9

@@ -1,0 +1,46 @@
+"""A small CNN on 8×8 handwritten digits. Runs inside the servers, in training and in the in-process reference.
+
+Input: float32 (B, 64), pixels 0 to 16. Output: float32 (B, 10), logits.
+"""
+
+import json
+import pathlib
+
+import torch
+from torch import nn
+
+
+def build():
+    """The untrained network.
+
+    Kernels are 5×5 on purpose: for a batch of one, PyTorch on a CPU sends 3×3 convolutions down another code
+    path than for larger batches, and T(B) then has a step of half its height between B=1 and B=2.
+    """
+    return nn.Sequential(
+        nn.Unflatten(1, (1, 8, 8)),
+        nn.Conv2d(1, 48, 5, padding=2),
+        nn.ReLU(),
+        nn.Conv2d(48, 64, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(64, 64, 5, padding=2),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(64, 10),
+    )
+
+
+def load(folder):
+    """The callable model from its artifact folder (settings.json: threads; weights.pt: a state dict)."""
+    folder = pathlib.Path(folder)
+    torch.set_num_threads(int(json.loads((folder / "settings.json").read_text())["threads"]))
+    network = build()
+    network.load_state_dict(torch.load(folder / "weights.pt", weights_only=True))
+    network.eval()
+
+    def predict(pixels):
+        with torch.inference_mode():
+            return network(torch.from_numpy(pixels)).numpy()
+
+    return predict

@@ -1,0 +1,137 @@
+"""What a run says on the terminal: its tables, and one plain sentence per server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from bench.analysis.run import Analysis
+from bench.analysis.verdict import Verdict
+from bench.report import quantity
+
+STYLES = {"holds": "green", "fails": "bold red", "invalid": "bold magenta", "not applicable": "yellow"}
+# How a check's expected and measured values read; anything else is a plain number or already text.
+UNITS = {
+    "precision": quantity.share,
+    "affine": quantity.share,
+    "accuracy": quantity.share,
+    "objective": quantity.milliseconds,
+}
+
+
+def print_run(console: Console, analysis: Analysis) -> None:
+    """Fits, speedups, load and verdicts, then the sentences."""
+    for table in (_fits(analysis), _speedups(analysis), _load(analysis), _verdicts(analysis.verdicts)):
+        if table.row_count:
+            console.print(table)
+    for server, sentence in analysis.sentences.items():
+        console.print(f"[bold]{server}[/bold]: {sentence}.", highlight=False)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index < 2 else "right", overflow="fold")
+    return table
+
+
+def _fits(analysis: Analysis) -> Table:
+    table = _table(
+        "T(B) = c + B·m, 95 % intervals",
+        "server",
+        "layer",
+        "c",
+        "m",
+        "ceiling 1 + c/m",
+        "shape",
+        "largest residual",
+    )
+    for server, layers in analysis.fits.items():
+        for layer, fit in layers.items():
+            table.add_row(
+                server,
+                layer,
+                quantity.milliseconds_with_interval(fit.c_s, fit.c_lo_s, fit.c_hi_s),
+                quantity.milliseconds_with_interval(fit.m_s, fit.m_lo_s, fit.m_hi_s),
+                quantity.with_interval(fit.ceiling, fit.ceiling_lo, fit.ceiling_hi),
+                fit.shape,
+                quantity.share(fit.max_residual),
+            )
+    return table
+
+
+def _speedups(analysis: Analysis) -> Table:
+    table = _table("Speedup S(B), compute layer", "server", "B", "measured", "B(c+m)/(c+Bm)", "error", "")
+    for row in analysis.speedups:
+        table.add_row(
+            row.server,
+            str(row.batch_size),
+            quantity.with_interval(row.measured, row.measured_lo, row.measured_hi),
+            quantity.number(row.predicted),
+            quantity.share(row.relative_error),
+            "holds" if row.holds else "fails",
+            style=None if row.holds else STYLES["fails"],
+        )
+    return table
+
+
+def _load(analysis: Analysis) -> Table:
+    table = _table(
+        "Open-loop load, response time from the schedule",
+        "server", "rate/s", "rep", "sent", "errors", "p50", "p99", "batch", "queue w", "compute", "network",
+        "late p99", "valid",
+    )  # fmt: skip
+    for row in analysis.load.to_dict("records"):
+        times = ("queue_wait_mean_s", "compute_mean_s", "network_mean_s", "dispatch_delay_p99_s")
+        table.add_row(
+            str(row["server"]),
+            quantity.number(row["rate_per_s"]),
+            str(row["replication"]),
+            str(row["sent"]),
+            str(row["errors"]),
+            quantity.milliseconds(row["response_p50_s"]),
+            quantity.milliseconds(row["response_p99_s"]),
+            quantity.number(row["mean_batch_size"]),
+            *(quantity.milliseconds(row[name]) for name in times),
+            "yes" if row["valid"] else "no",
+        )
+    return table
+
+
+def _merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Rows of one check and server that all hold become one; the file has each of them."""
+    groups: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault((verdict.check, verdict.server), []).append(verdict)
+    merged: list[Verdict] = []
+    for rows in groups.values():
+        if len(rows) > 1 and all(row.outcome == "holds" for row in rows) and rows[0].check not in UNITS:
+            subject = f"{len(rows)}: {rows[0].subject} … {rows[-1].subject}"
+            merged.append(replace(rows[0], subject=subject, expected="", measured=""))
+        else:
+            merged += rows
+    return merged
+
+
+def _verdicts(verdicts: Iterable[Verdict]) -> Table:
+    table = _table("Verdicts", "check", "server", "subject", "expected", "measured", "tolerance", "outcome", "why")
+    table.columns[-1].justify = "left"
+    for verdict in _merged(verdicts):
+        unit = UNITS.get(verdict.check, quantity.number)
+        values = [v if isinstance(v, str) else unit(v) for v in (verdict.expected, verdict.measured)]
+        tolerance = verdict.tolerance
+        if not isinstance(tolerance, str):
+            tolerance = (
+                quantity.share(tolerance)
+                if verdict.check in ("speedup", "ceiling", "affine")
+                else quantity.number(tolerance)
+            )
+        table.add_row(
+            verdict.check, verdict.server, verdict.subject, *values, tolerance,
+            f"[{STYLES[verdict.outcome]}]{verdict.outcome}[/]", "" if verdict.outcome == "holds" else verdict.why,
+        )  # fmt: skip
+    return table

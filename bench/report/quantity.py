@@ -1,0 +1,42 @@
+"""The one place that turns numbers into text for people: milliseconds, shares, rates."""
+
+from __future__ import annotations
+
+import math
+
+
+def milliseconds(seconds: float) -> str:
+    """'4.35 ms', three significant digits; '–' for what was not measured."""
+    return "–" if not math.isfinite(seconds) else f"{significant(seconds * 1000)} ms"
+
+
+def milliseconds_with_interval(value_s: float, lo_s: float, hi_s: float) -> str:
+    """'4.35 ms [4.33, 4.36]'."""
+    return f"{milliseconds(value_s)} [{significant(lo_s * 1000)}, {significant(hi_s * 1000)}]"
+
+
+def with_interval(value: float, lo: float, hi: float) -> str:
+    """'3.14 [3.12, 3.16]', 'unbounded' for an infinite value."""
+    if not math.isfinite(value):
+        return "unbounded"
+    return f"{value:.3g} [{lo:.3g}, {'∞' if math.isinf(hi) else format(hi, '.3g')}]"
+
+
+def share(fraction: float) -> str:
+    """'2.3 %'."""
+    return "–" if not math.isfinite(fraction) else f"{fraction * 100:.3g} %"
+
+
+def number(value: float) -> str:
+    """Up to four significant digits; '–' for what was not measured."""
+    return "–" if not math.isfinite(value) else f"{value:.4g}"
+
+
+def significant(value: float) -> str:
+    """Three significant digits without an exponent where a person reads it as a time in ms."""
+    if not math.isfinite(value):
+        return "∞"
+    if value == 0:
+        return "0"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(decimals, 4)}f}"

@@ -1,0 +1,272 @@
+"""One scenario from start to end: artifacts, servers, experiments, store, analysis, report, in that order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import uvloop
+
+from bench import clients, environment, servers
+from bench.analysis.answers import difference_text, worst_difference
+from bench.analysis.calibration import precise_enough
+from bench.analysis.load import Counted, Point
+from bench.analysis.run import Analysis, analyse
+from bench.artifacts.build import Artifact, build
+from bench.errors import BenchError, MeasurementInvalid
+from bench.experiments import answers, calibration, open_loop
+from bench.experiments.calibration import Calibration, Sample
+from bench.experiments.subject import Subject
+from bench.load.arrivals import schedule
+from bench.load.recorder import Recorder
+from bench.models.model import ServedModel
+from bench.models.prepare import prepare
+from bench.progress import Tell
+from bench.report.plots import write_plots
+from bench.scenario.arms import Arm
+from bench.scenario.spec import Scenario, Server
+from bench.scenario.stored import to_json
+from bench.servers.runtime import Runtime, cache_folder, ensure_runtime
+from bench.servers.server import RunningServer
+from bench.store import RunFolder, point_rows
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where a run reads and writes. work: holds model_stores/ and triton_repo/."""
+
+    out: Path = Path("results")
+    work: Path = Path()
+    rebuild: bool = False
+
+
+@dataclass(slots=True)
+class Job:
+    """A run in the making."""
+
+    scenario: Scenario
+    runtime: Runtime
+    model: ServedModel
+    artifacts: dict[str, Artifact]
+    folder: RunFolder
+    manifest: dict[str, Any]
+    tell: Tell
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What came of it. error: why it ended early, if it did."""
+
+    folder: Path
+    scenario: Scenario
+    analysis: Analysis
+    manifest: dict[str, Any]
+    error: BaseException | None
+
+
+def run_scenario(scenario: Scenario, options: Options, tell: Tell) -> Finished:
+    """The main job. What was measured before an error or Ctrl-C is on disk, analysed and returned with it."""
+    runtime = ensure_runtime(cache_folder(), tell)
+    model = prepare(scenario.model, runtime.python, cache_folder(), tell)
+    artifacts = build_artifacts(scenario, model, options, tell)
+    job = _begin(scenario, runtime, model, artifacts, options, tell)
+    error: BaseException | None = None
+    try:
+        for server in scenario.servers:
+            check_answers(job, server)
+        for server in scenario.servers:
+            measure(job, server)
+    except (BenchError, KeyboardInterrupt, OSError) as caught:
+        error = caught
+    return finish(job, error)
+
+
+def build_artifacts(scenario: Scenario, model: ServedModel, options: Options, tell: Tell) -> dict[str, Artifact]:
+    """Server name -> its artifact under options.work."""
+    tell("building the artifacts", None)
+    return {s.name: build(scenario, s, model, options.work, rebuild=options.rebuild) for s in scenario.servers}
+
+
+def check_answers(job: Job, server: Server) -> None:
+    """Starts the server once, before anything is measured on any: every held-out answer must be right."""
+    with _started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        production = job.artifacts[server.name].arms[0]
+        subject = _subject(job, running)
+        served = loop.run(_then_close(subject, answers.collect_answers(subject, production)))
+        job.folder.write_answers(server.name, served, job.model.expected, job.model.labels)
+        worst = worst_difference(served, job.model.expected)
+        tolerance = job.scenario.checks.output_tolerance
+        if not worst.within(tolerance):
+            raise MeasurementInvalid(f"{server.name} answers wrongly: {difference_text(worst, tolerance)}")
+
+
+def measure(job: Job, server: Server) -> None:
+    """Calibration at exactly B, then the open-loop points, on one started server."""
+    production, off, *exact = job.artifacts[server.name].arms
+    with _started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        running.serve([off, *exact])
+        for arm in (off, *exact):
+            running.confirm(arm)
+        calibrate(job, running, loop, off, exact)
+        running.withdraw([off, *exact])
+        for rate_index, rate in enumerate(job.scenario.load.rates_per_s):
+            for replication in range(1, job.scenario.load.replications + 1):
+                load_point(job, running, loop, production, (rate_index, rate, replication))
+
+
+def calibrate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, exact: Sequence[Arm]) -> None:
+    """Samples of T(B) into calibration.csv, those of an interrupted calibration too."""
+    plan, name = job.scenario.calibration, running.spec.name
+    subject = _subject(job, running)
+    taken = Calibration([])
+    rng = np.random.default_rng([job.scenario.seed, _order(job, name)])
+
+    def enough(samples: Sequence[Sample]) -> bool:
+        return precise_enough(pd.DataFrame([asdict(sample) for sample in samples]), plan.precision)
+
+    visits = calibration.plan_visits(subject, exact, off)
+    try:
+        experiment = calibration.calibrate(subject, visits, plan.max_duration_s, rng, enough, taken)
+        loop.run(_then_close(subject, experiment))
+    finally:
+        job.folder.append_calibration(name, (asdict(sample) for sample in taken.samples))
+        job.manifest["unproven_batches"][name] = taken.unproven
+
+
+def load_point(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, which: tuple[int, float, int]) -> None:
+    """One rate, one replication: the same schedule and payloads for every server."""
+    rate_index, rate, replication = which
+    plan, name = job.scenario.load, running.spec.name
+    seeds = np.random.SeedSequence([job.scenario.seed, rate_index, replication]).generate_state(2)
+    offsets_ns = schedule(plan.arrivals, rate, plan.warmup_s + plan.duration_s, int(seeds[0]))
+    payloads = np.random.default_rng(seeds[1]).integers(len(job.model.payloads), size=len(offsets_ns))
+    recorder = Recorder(offsets_ns)
+    subject = _subject(job, running)
+    counted: Counted | None = None
+    try:
+        label = f"{rate:g}/s, replication {replication} of {plan.replications}"
+        point = open_loop.run_point(subject, arm, recorder, payloads, label)
+        statistics = loop.run(_then_close(subject, point))
+        executions = sum(count for count, _ in statistics.batches.values()) or None
+        counted = Counted(statistics.requests, statistics.queue_s, statistics.compute_s, executions)
+    finally:
+        records = recorder.records()
+        times = {
+            "scheduled": records.scheduled_ns,
+            "sent": records.sent_ns,
+            "completed": records.completed_ns,
+        }
+        cause = np.array(records.causes)[records.cause]
+        rows = point_rows(times, records.status, records.batch_size, records.compute_ns, cause)
+        job.folder.write_point(Point(name, rate, replication, plan.warmup_s, plan.duration_s, rows, counted))
+
+
+def finish(job: Job, error: BaseException | None) -> Finished:
+    """Everything that is made from the raw files, the verdict, and the manifest that says how it ended."""
+    job.tell("analysing and plotting", None)
+    job.folder.write_manifest(job.manifest)  # unproven_batches are read back from it
+    analysis = report(job.folder)
+    status = "complete" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    job.manifest |= {
+        "finished": environment.now_utc(),
+        "status": status,
+        "error": str(error) if error is not None else "",
+        "notes": job.notes,
+    }
+    return Finished(job.folder.path, job.scenario, analysis, job.manifest, error)
+
+
+def report(folder: RunFolder) -> Analysis:
+    """Tables and plots of a run, made from its raw files alone."""
+    raw = folder.read()
+    analysis = analyse(raw)
+    folder.write_tables(analysis)
+    write_plots(folder.path / "plots", raw, analysis)
+    return analysis
+
+
+def close_manifest(finished: Finished, verdict: str, exit_code: int) -> None:
+    """Writes the manifest for the last time, with the verdict in words and the exit code."""
+    finished.manifest.update(verdict=verdict, exit_code=exit_code)
+    RunFolder(finished.folder).write_manifest(finished.manifest)
+
+
+def _begin(
+    scenario: Scenario,
+    runtime: Runtime,
+    model: ServedModel,
+    artifacts: dict[str, Artifact],
+    options: Options,
+    tell: Tell,
+) -> Job:
+    folder = RunFolder.create(options.out, scenario.name)
+    manifest: dict[str, Any] = {
+        "scenario": to_json(scenario),
+        "seed": scenario.seed,
+        "started": environment.now_utc(),
+        "status": "running",
+        "environment": environment.describe(),
+        "servers": {},
+        "image_digests": {},
+        "unproven_batches": {},
+    }
+    folder.write_manifest(manifest)
+    job = Job(scenario, runtime, model, artifacts, folder, manifest, tell)
+    for artifact in artifacts.values():
+        about = {"folder": str(artifact.folder), "sha256": artifact.checksums}
+        folder.write_server_json(artifact.server, "artifact.json", about)
+        if artifact.altered:
+            job.notes.append(
+                f"{artifact.server}: {', '.join(artifact.altered)} in {artifact.folder} changed since it was built and "
+                f"is used as it stands; --rebuild builds it anew"
+            )
+    return job
+
+
+@contextmanager
+def _started(job: Job, server: Server) -> Iterator[RunningServer]:
+    """The server, ready with the model as the scenario asks, read back, and one answer of it proven right."""
+    artifact = job.artifacts[server.name]
+    production = artifact.arms[0]
+    log = job.folder.server_folder(server.name) / "server.log"
+    running = servers.KINDS[server.kind](server, artifact.folder, job.runtime, log, job.tell)
+    with running:
+        running.serve([production])
+        settings = running.confirm(production)
+        version = running.version()
+        job.manifest["servers"][server.name] = {"kind": server.kind, "version": version}
+        job.folder.write_server_json(server.name, "read_back.json", [asdict(setting) for setting in settings])
+        job.folder.write_server_json(server.name, "config_as_read_back.json", running.configuration(production))
+        for file, content in running.sent_configuration(production).items():
+            (job.folder.server_folder(server.name) / file).write_bytes(content)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+            subject = _subject(job, running)
+            loop.run(_then_close(subject, answers.prove_ready(subject, production)))
+        yield running
+
+
+def _subject(job: Job, running: RunningServer) -> Subject:
+    model = job.model
+    client = clients.KINDS[running.spec.kind](running.host, running.port, model.input.name, model.output.name)
+    pool = clients.HttpPool(running.host, running.port)
+    return Subject(running, client, pool, model, job.scenario.checks.output_tolerance, job.tell)
+
+
+async def _then_close(subject: Subject, experiment: Awaitable[T]) -> T:
+    try:
+        return await experiment
+    finally:
+        await subject.pool.close()
+
+
+def _order(job: Job, server: str) -> int:
+    return [s.name for s in job.scenario.servers].index(server)

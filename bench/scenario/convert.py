@@ -1,0 +1,49 @@
+"""A form without problems to the frozen objects of `spec`."""
+
+from __future__ import annotations
+
+from bench.scenario import spec
+from bench.scenario.batch_sizes import default_batch_sizes
+from bench.scenario.form import ScenarioForm, ServerForm
+from bench.scenario.model_form import times_of
+
+
+def to_scenario(form: ScenarioForm) -> spec.Scenario:
+    times = times_of(form.model)
+    smallest = min(server.max_batch_size for server in form.servers.values())
+    calibration, load, checks = form.calibration, form.load, form.checks
+    return spec.Scenario(
+        name=form.name,
+        model=spec.Calibrated(c_s=times.c, m_s=times.m) if times else spec.Digits(),
+        servers=tuple(_server(name, server) for name, server in form.servers.items()),
+        calibration=spec.Calibration(
+            batch_sizes=calibration.batch_sizes or default_batch_sizes(smallest),
+            precision=calibration.precision,
+            max_duration_s=calibration.max_duration,
+        ),
+        load=spec.Load(
+            arrivals=load.arrivals,
+            rates_per_s=load.rates,
+            duration_s=load.duration,
+            warmup_s=load.warmup,
+            replications=load.replications,
+        ),
+        slo=spec.Objective(form.slo.percentile, form.slo.response_time) if "slo" in form.model_fields_set else None,
+        checks=spec.Checks(**checks.model_dump()),
+        seed=form.seed,
+    )
+
+
+def _server(name: str, form: ServerForm) -> spec.Server:
+    return spec.Server(
+        name=name,
+        kind=form.kind,
+        runtime=form.runtime,
+        device=form.device,
+        instances=form.instances,
+        threads=form.threads,
+        max_batch_size=form.max_batch_size,
+        max_queue_delay_s=form.max_queue_delay,
+        startup_timeout_s=form.startup_timeout,
+        ports=dict(form.ports),
+    )

@@ -1,0 +1,95 @@
+"""The spellings of `model:` and which of them a file means."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WrapValidator
+from pydantic_core import InitErrorDetails
+
+from bench.scenario.values import Choice, Duration, refused
+
+LATER = ("torchscript", "onnx", "python")
+SPELLINGS = "{zoo: digits-cnn} or {zoo: calibrated, c: 4ms, m: 2ms}"
+_ZOO = Choice(("digits-cnn", "calibrated"))
+
+
+def _zoo(word: str) -> Any:
+    # Both words are read, so that a wrong one is told both; an editor gets the one that this spelling has.
+    return Field(description=f"the model, as in {SPELLINGS}", json_schema_extra={"enum": [word]})
+
+
+class Form(BaseModel):
+    """A mapping of the file: its keys, all of them known, and the values they take."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class TimesForm(Form):
+    """The calibrated model's law: a batch of B takes c + B·m."""
+
+    c: Annotated[float, Duration(zero=True)] = Field(description="the time of a batch whatever its size, such as 4ms")
+    m: Annotated[float, Duration()] = Field(description="the time that each request of a batch adds, such as 2ms")
+
+
+class DigitsForm(Form):
+    """A small PyTorch CNN on scikit-learn's handwritten digits."""
+
+    zoo: Annotated[Literal["digits-cnn"], _ZOO] = _zoo("digits-cnn")
+
+
+class CalibratedForm(TimesForm):
+    """A model whose batch of B takes c + B·m by its own clock."""
+
+    zoo: Annotated[Literal["calibrated"], _ZOO] = _zoo("calibrated")
+
+
+class CalibratedKeyForm(Form):
+    """`calibrated: {c, m}`, the same model with its times below its name."""
+
+    calibrated: TimesForm = Field(description="the times {c: 4ms, m: 2ms}")
+
+
+class ZooKeyForm(Form):
+    """`zoo: {calibrated: {c, m}}`, the same once more."""
+
+    zoo: CalibratedKeyForm = Field(description="the model {calibrated: {c: 4ms, m: 2ms}}")
+
+
+AnyModelForm = DigitsForm | CalibratedForm | CalibratedKeyForm | ZooKeyForm
+
+
+def form_of(model: dict[str, object]) -> type[AnyModelForm]:
+    """The spelling that a mapping is nearest to, so that its problems are about what was meant."""
+    zoo = model.get("zoo")
+    if isinstance(zoo, dict):
+        return ZooKeyForm
+    if "calibrated" in model:
+        return CalibratedKeyForm
+    has_times = zoo != "digits-cnn" and ("c" in model or "m" in model)
+    return CalibratedForm if zoo == "calibrated" or has_times else DigitsForm
+
+
+def _read(value: Any, _handler: object) -> AnyModelForm:
+    if not isinstance(value, dict):
+        raise refused(SPELLINGS)
+    for key in LATER:
+        if key in value:
+            error = refused(f"{SPELLINGS} (torchscript, onnx and python models are not in this version)")
+            raise ValidationError.from_exception_data("model", [InitErrorDetails(type=error, loc=(key,), input=key)])
+    return form_of(value).model_validate(value)
+
+
+ModelForm = Annotated[AnyModelForm, WrapValidator(_read)]
+
+
+def times_of(model: AnyModelForm) -> TimesForm | None:
+    """The times of a calibrated model, None for the digits."""
+    match model:
+        case CalibratedForm():
+            return model
+        case CalibratedKeyForm():
+            return model.calibrated
+        case ZooKeyForm():
+            return model.zoo.calibrated
+    return None

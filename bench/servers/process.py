@@ -1,0 +1,196 @@
+"""A server as a process of this machine: its own process group and folders, stopped whole, its log kept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+
+from bench.errors import ServerError
+
+LOOPBACK = "127.0.0.1"
+TERM_PATIENCE_S = 8.0
+KILL_PATIENCE_S = 5.0
+TAIL_LINES = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What to start: command, environment on top of this process's, working folder, ports by name."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: Path
+    ports: Mapping[str, int]
+
+
+class ServerProcess:
+    """One started server. `stop` ends every process of its group, and nothing else."""
+
+    def __init__(self, name: str, log: Path) -> None:
+        self.name = name
+        self.log = log
+        self.folder = Path(tempfile.mkdtemp(prefix=f"serve-bench-{name}-"))
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stream: IO[bytes] | None = None
+
+    def start(self, launch: Launch) -> None:
+        """Starts it; raises ServerError where the system refuses."""
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self._stream = self.log.open("ab")
+        try:
+            self._process = subprocess.Popen(
+                launch.command,
+                env={**os.environ, **launch.environment},
+                cwd=launch.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=self._stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for us; the server is stopped after what it measured is saved
+            )
+        except OSError as error:
+            raise ServerError(f"{self.name}: {launch.command[0]} could not be started: {error}") from error
+
+    def check_alive(self) -> None:
+        """Raises ServerError with the exit status or signal and the log's tail when the server has died."""
+        status = None if self._process is None else self._process.poll()
+        if status is None:
+            return
+        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+        raise ServerError(f"{self.name}: the server {how}. Full log: {self.log}", self.log_tail())
+
+    def log_tail(self, lines: int = TAIL_LINES) -> str:
+        """The last lines of the log."""
+        try:
+            text = self.log.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            return f"(the log cannot be read: {error})"
+        return "\n".join(text.splitlines()[-lines:])
+
+    def log_text(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+
+    def holds_port(self, port: int) -> bool:
+        """Whether a process of this server, and not some other one, listens on the port."""
+        return any(
+            connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
+            for process in self._family()
+            for connection in _connections(process)
+        )
+
+    def stop(self) -> None:
+        """Ends the whole group: SIGTERM, then SIGKILL; removes its temporary folder. Safe to call twice."""
+        if self._process is not None:
+            family = self._family()
+            group = self._process.pid  # start_new_session made it the leader of a group of its own
+            _signal_group(group, signal.SIGTERM)
+            _, alive = psutil.wait_procs(family, timeout=TERM_PATIENCE_S)
+            if alive or _group_lives(group):
+                _signal_group(group, signal.SIGKILL)
+                for process in alive:
+                    _kill(process)
+                psutil.wait_procs(alive, timeout=KILL_PATIENCE_S)
+            self._process.wait(timeout=KILL_PATIENCE_S)
+            self._process = None
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _family(self) -> list[psutil.Process]:
+        if self._process is None:
+            return []
+        try:
+            leader = psutil.Process(self._process.pid)
+            return [leader, *leader.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return _group_members(self._process.pid)
+
+
+def claim_ports(asked: Mapping[str, int], names: Sequence[str], server: str) -> dict[str, int]:
+    """A port for every name: the asked one, which must be free, or any free one.
+
+    Raises ServerError naming the port, its purpose and, where the system tells, the process that holds it.
+    """
+    held: list[socket.socket] = []
+    ports: dict[str, int] = {}
+    try:
+        for name in names:
+            probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            held.append(probe)  # all are held until all are chosen, so that no two get the same one
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((LOOPBACK, asked.get(name, 0)))
+            except OSError as error:
+                raise ServerError(
+                    f"{server}: port {asked[name]} (ports.{name}) is not free: {error.strerror}"
+                    f"{_holder(asked[name])}. End that process, or leave the port out to get a free one"
+                ) from error
+            ports[name] = probe.getsockname()[1]
+    finally:
+        for probe in held:
+            probe.close()
+    return ports
+
+
+def wait_until(ready_by: float, process: ServerProcess, pause_s: float = 0.05) -> bool:
+    """Waits a moment for a server that must still be alive; False when the deadline (monotonic) has passed."""
+    process.check_alive()
+    if time.monotonic() >= ready_by:
+        return False
+    time.sleep(pause_s)
+    return True
+
+
+def _holder(port: int) -> str:
+    for connection in psutil.net_connections("tcp"):
+        address: Any = connection.laddr  # () for a socket without one, which psutil's types make hard to say
+        if connection.status == psutil.CONN_LISTEN and address and address.port == port and connection.pid:
+            return f"; held by process {connection.pid} ({psutil.Process(connection.pid).name()})"
+    return ""
+
+
+def _connections(process: psutil.Process) -> list[Any]:
+    try:
+        return process.net_connections("tcp")
+    except psutil.Error:
+        return []
+
+
+def _group_members(group: int) -> list[psutil.Process]:
+    members = []
+    for process in psutil.process_iter():
+        try:
+            if os.getpgid(process.pid) == group:
+                members.append(process)
+        except ProcessLookupError:
+            continue
+    return members
+
+
+def _group_lives(group: int) -> bool:
+    return any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in _group_members(group))
+
+
+def _signal_group(group: int, which: signal.Signals) -> None:
+    try:
+        os.killpg(group, which)
+    except ProcessLookupError:
+        return
+
+
+def _kill(process: psutil.Process) -> None:
+    try:
+        process.kill()  # psutil checks that the process id was not given to another process meanwhile
+    except psutil.NoSuchProcess:
+        return

@@ -1,0 +1,167 @@
+"""What every kind of server offers to the rest: start, serve an arm, read back, count, stop."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.errors import ServerError
+from bench.progress import Tell
+from bench.scenario.arms import Arm
+from bench.scenario.spec import Server
+from bench.servers.control import Control
+from bench.servers.process import LOOPBACK, Launch, ServerProcess, claim_ports
+from bench.servers.runtime import Runtime
+
+POLL_S = 0.05
+LOADERS = 2  # models loaded at once: more only wait for each other on the cores
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """A server's own counters for one arm since it was loaded; subtract two to get what happened between.
+
+    requests: answered; queue_s: summed over requests; compute_s: each request's whole batch time, summed over
+    requests (None where the server does not tell); batches: executed batch size -> (executions, compute seconds).
+    """
+
+    requests: int
+    queue_s: float
+    compute_s: float | None
+    batches: Mapping[int, tuple[int, float]] = field(default_factory=dict)
+
+    def since(self, before: Statistics) -> Statistics:
+        batches = {}
+        for size, (count, seconds) in self.batches.items():
+            count_before, seconds_before = before.batches.get(size, (0, 0.0))
+            if count > count_before:
+                batches[size] = (count - count_before, seconds - seconds_before)
+        return Statistics(
+            self.requests - before.requests,
+            self.queue_s - before.queue_s,
+            None if self.compute_s is None or before.compute_s is None else self.compute_s - before.compute_s,
+            batches,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting as asked and as the server reads it back."""
+
+    name: str
+    asked: object
+    found: object
+
+
+class RunningServer(ABC):
+    """One launched server. Use as a context manager: leaving it ends every process that entering it started."""
+
+    port_names: tuple[str, ...]
+    data_port: str
+    control_port: str
+    counts_batches: bool  # whether statistics tell the size and time of each executed batch
+
+    def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
+        self.spec = spec
+        self.model_folder = model_folder.absolute()
+        self.runtime = runtime
+        self.tell = tell
+        self.host = LOOPBACK
+        self.process = ServerProcess(spec.name, log.absolute())
+        self.ports: dict[str, int] = {}
+        self.startup_s = 0.0
+        self.control = Control(self.host, 0)
+
+    @property
+    def port(self) -> int:
+        """Where requests go."""
+        return self.ports[self.data_port]
+
+    def __enter__(self) -> RunningServer:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Launches it and waits until it answers on its own ports. Raises ServerError at the first sign of death."""
+        began = time.monotonic()
+        self.ports = claim_ports(self.spec.ports, self.port_names, self.spec.name)
+        self.process.start(self.launch())
+        self.control = Control(self.host, self.ports[self.control_port], LOADERS)
+        self.tell(f"{self.spec.name}: starting", None)
+        while not self.is_live():
+            self.process.check_alive()
+            if time.monotonic() - began > self.spec.startup_timeout_s:
+                raise ServerError(
+                    f"{self.spec.name}: not live after {self.spec.startup_timeout_s:g} s. Raise startup_timeout of "
+                    f"this server, or look into its log: {self.process.log}",
+                    self.process.log_tail(),
+                )
+            time.sleep(POLL_S)
+        if not self.process.holds_port(self.port):
+            self.process.check_alive()
+            raise ServerError(
+                f"{self.spec.name}: port {self.port} is answered by a server that is not the one just started",
+                self.process.log_tail(),
+            )
+        self.startup_s = time.monotonic() - began
+
+    def stop(self) -> None:
+        """Ends every process that was started, and removes what they left behind."""
+        self.control.close()  # a connection left open makes Triton wait for it until its exit timeout
+        self.process.stop()
+
+    def check_alive(self) -> None:
+        """Raises ServerError when the server has died."""
+        self.process.check_alive()
+
+    def confirm(self, arm: Arm) -> tuple[Setting, ...]:
+        """What the server reads back for an arm. Raises ServerError naming both values where they differ."""
+        settings = self.read_back(arm)
+        wrong = [s for s in settings if s.asked != s.found]
+        if wrong:
+            text = "; ".join(f"{s.name} asked {s.asked}, the server has {s.found}" for s in wrong)
+            raise ServerError(
+                f"{self.spec.name}: {arm.name} is not configured as asked: {text}", self.process.log_tail()
+            )
+        return settings
+
+    @abstractmethod
+    def launch(self) -> Launch: ...
+
+    @abstractmethod
+    def is_live(self) -> bool: ...
+
+    @abstractmethod
+    def version(self) -> str: ...
+
+    @abstractmethod
+    def serve(self, arms: Iterable[Arm]) -> None:
+        """Loads the arms and waits until each is ready on every instance. Raises ServerError, with the log's tail."""
+
+    @abstractmethod
+    def withdraw(self, arms: Iterable[Arm]) -> None:
+        """Unloads the arms."""
+
+    @abstractmethod
+    def read_back(self, arm: Arm) -> tuple[Setting, ...]: ...
+
+    @abstractmethod
+    def configuration(self, arm: Arm) -> object:
+        """The arm's configuration as the server itself gives it."""
+
+    @abstractmethod
+    def sent_configuration(self, arm: Arm) -> dict[str, bytes]:
+        """File name -> content of every configuration file that the server was given."""
+
+    @abstractmethod
+    def statistics(self, arm: Arm) -> Statistics: ...

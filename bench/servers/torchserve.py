@@ -1,0 +1,197 @@
+"""TorchServe: how it is launched, loaded, read back and counted."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from bench.errors import ServerError
+from bench.scenario.arms import Arm
+from bench.servers.control import Answer, Control
+from bench.servers.process import LOOPBACK, Launch
+from bench.servers.server import POLL_S, RunningServer, Setting, Statistics
+
+MICROSECONDS = 1e-6
+JOB_QUEUE_SIZE = 100_000
+MAX_MESSAGE_BYTES = 64 * 2**20
+
+
+class TorchServe(RunningServer):
+    """Private temporary and working folders, so that several can run at once; token authorisation off on loopback."""
+
+    port_names = ("inference", "management", "metrics", "grpc_inference", "grpc_management")
+    data_port = "inference"
+    counts_batches = False
+    control_port = "management"
+
+    def launch(self) -> Launch:
+        folder = self.process.folder
+        properties = {
+            "inference_address": f"http://{LOOPBACK}:{self.ports['inference']}",
+            "management_address": f"http://{LOOPBACK}:{self.ports['management']}",
+            "metrics_address": f"http://{LOOPBACK}:{self.ports['metrics']}",
+            "grpc_inference_address": LOOPBACK,
+            "grpc_inference_port": self.ports["grpc_inference"],
+            "grpc_management_address": LOOPBACK,
+            "grpc_management_port": self.ports["grpc_management"],
+            "model_store": self.model_folder,
+            "disable_token_authorization": "true",
+            "enable_model_api": "true",
+            "enable_envvars_config": "false",
+            "metrics_mode": "prometheus",  # in the default mode the metrics page is empty
+            "disable_system_metrics": "true",  # its collector starts a Python each minute
+            "job_queue_size": JOB_QUEUE_SIZE,
+            "max_request_size": MAX_MESSAGE_BYTES,
+            "max_response_size": MAX_MESSAGE_BYTES,
+            "default_startup_timeout": max(1, round(self.spec.startup_timeout_s)),
+            "allowed_urls": "file://.*",
+        }
+        config = folder / "config.properties"
+        config.write_text("".join(f"{key}={value}\n" for key, value in properties.items()), encoding="utf-8")
+        command = [
+            str(self.runtime.python),
+            "-m",
+            "ts.model_server",
+            "--start",
+            "--foreground",
+            "--no-config-snapshots",
+        ]
+        command += ["--ts-config", str(config), "--model-store", str(self.model_folder)]
+        command += ["--disable-token-auth", "--enable-model-api"]
+        environment = {
+            "JAVA_HOME": str(self.runtime.java_home),
+            "TS_CONFIG_FILE": str(config),  # wins over --ts-config, so a user's own must not stand
+            "TMPDIR": str(folder),  # pid file
+            "TEMP": str(folder),  # worker sockets, unpacked archives
+            "LOG_LOCATION": str(folder / "logs"),
+            "METRICS_LOCATION": str(folder / "logs"),
+            "PYTHONPATH": "",
+            "PYTHONNOUSERSITE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OMP_NUM_THREADS": str(self.spec.threads),
+        }
+        return Launch(tuple(command), environment, folder, self.ports)
+
+    def is_live(self) -> bool:
+        return Control(self.host, self.port).ask("GET", "/ping").ok and self.control.ask("GET", "/models").ok
+
+    def version(self) -> str:
+        return str(self.control.ask("OPTIONS", "/").json()["info"]["version"])
+
+    def serve(self, arms: Iterable[Arm]) -> None:
+        arms = tuple(arms)
+        archive = self._archive().name
+        for arm in arms:
+            self.tell(f"{self.spec.name}: loading, {arm.name}", None)
+            query = {
+                "url": archive,
+                "model_name": arm.name,
+                "batch_size": arm.max_batch_size if arm.batching else 1,
+                "max_batch_delay": round(arm.max_queue_delay_s * 1000) if arm.batching else 1,
+                "initial_workers": arm.instances,
+                "synchronous": "false",  # a worker that dies while loading is then seen at once, in the log
+            }
+            answer = self.control.ask("POST", "/models", query, timeout_s=self.spec.startup_timeout_s)
+            if answer.status not in (200, 202):
+                self.process.check_alive()
+                raise ServerError(
+                    f"{self.spec.name}: {arm.name} could not be registered: {_reason(answer)}",
+                    self.process.log_tail(),
+                )
+            if arm.instances != self.spec.instances:  # the archive's own worker count wins at registration
+                counts = {"min_worker": arm.instances, "max_worker": arm.instances}
+                self.control.ask("PUT", f"/models/{arm.name}", counts)
+        began = time.monotonic()
+        for arm in arms:
+            self._wait_for_workers(arm, began + self.spec.startup_timeout_s)
+
+    def _wait_for_workers(self, arm: Arm, deadline: float) -> None:
+        while True:
+            statuses = [worker["status"] for worker in self.configuration(arm)["workers"]]
+            if statuses == ["READY"] * arm.instances:
+                return
+            self.process.check_alive()
+            log = self.process.log_text()
+            if "Backend worker process died" in log or "Load model failed" in log:
+                raise ServerError(
+                    f"{self.spec.name}: a worker of {arm.name} died while loading", self.process.log_tail(40)
+                )
+            if time.monotonic() > deadline:
+                raise ServerError(
+                    f"{self.spec.name}: {arm.name} has workers {statuses} after {self.spec.startup_timeout_s:g} s, "
+                    f"expected {arm.instances} READY. Raise startup_timeout of this server, or look into "
+                    f"{self.process.log}",
+                    self.process.log_tail(),
+                )
+            self.tell(f"{self.spec.name}: waiting for workers, {arm.name}", None)
+            time.sleep(POLL_S)
+
+    def withdraw(self, arms: Iterable[Arm]) -> None:
+        for arm in arms:
+            self.control.ask("DELETE", f"/models/{arm.name}", timeout_s=30)
+
+    def configuration(self, arm: Arm) -> dict[str, Any]:
+        answer = self.control.ask("GET", f"/models/{arm.name}")
+        if not answer.ok:
+            self.process.check_alive()
+            raise ServerError(f"{self.spec.name}: no configuration of {arm.name} to read back: {_reason(answer)}")
+        found: dict[str, Any] = answer.json()[0]
+        return found
+
+    def sent_configuration(self, arm: Arm) -> dict[str, bytes]:
+        with zipfile.ZipFile(self._archive()) as archive:
+            model_config = archive.read("model-config.yaml")
+        properties = (self.process.folder / "config.properties").read_bytes()
+        return {"config.properties": properties, "model-config.yaml": model_config}
+
+    def _archive(self) -> Path:
+        return next(self.model_folder.glob("*.mar"))
+
+    def read_back(self, arm: Arm) -> tuple[Setting, ...]:
+        found = self.configuration(arm)
+        queue = found["jobQueueStatus"]
+        settings = [
+            Setting("max_batch_size", arm.max_batch_size if arm.batching else 1, found["batchSize"]),
+            Setting("instances", arm.instances, sum(w["status"] == "READY" for w in found["workers"])),
+            Setting("device", {self.spec.device}, {"gpu" if w.get("gpu") else "cpu" for w in found["workers"]}),
+            Setting("job queue size", JOB_QUEUE_SIZE, queue["remainingCapacity"] + queue["pendingRequests"]),
+        ]
+        if arm.batching:
+            settings.append(
+                Setting("max_queue_delay (ms)", round(arm.max_queue_delay_s * 1000), found["maxBatchDelay"])
+            )
+        return tuple(settings)
+
+    def statistics(self, arm: Arm) -> Statistics:
+        answer = Control(self.host, self.ports["metrics"]).ask("GET", "/metrics")
+        if not answer.ok:
+            self.process.check_alive()
+            raise ServerError(f"{self.spec.name}: no metrics: {_reason(answer)}")
+        sums = {
+            sample.name: sample.value
+            for family in text_string_to_metric_families(answer.text)
+            for sample in family.samples
+            if sample.labels.get("model_name") == arm.name
+        }
+
+        # A counter is absent until its first event, and the parser appends _total to counters that lack it.
+        def total(name: str) -> float:
+            return sums.get(name, sums.get(f"{name}_total", 0.0))
+
+        return Statistics(
+            requests=int(total("ts_inference_requests_total")),
+            queue_s=total("ts_queue_latency_microseconds") * MICROSECONDS,
+            compute_s=None,
+        )
+
+
+def _reason(answer: Answer) -> str:
+    try:
+        return str(answer.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {answer.status} {answer.text[:200]}"

@@ -1,0 +1,153 @@
+"""Triton Inference Server: how it is launched, loaded, read back and counted."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from bench.errors import ServerError
+from bench.progress import Tell
+from bench.scenario.arms import Arm
+from bench.scenario.spec import Server
+from bench.servers.control import Answer
+from bench.servers.process import LOOPBACK, Launch
+from bench.servers.runtime import Runtime
+from bench.servers.server import LOADERS, RunningServer, Setting, Statistics
+
+NANOSECONDS = 1e-9
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 where Triton's Python backend puts its regions
+
+
+class Triton(RunningServer):
+    """Explicit model control: nothing is served but the arms that are asked for."""
+
+    port_names = ("http", "grpc", "metrics")
+    data_port = "http"
+    counts_batches = True
+    control_port = "http"
+
+    def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
+        super().__init__(spec, model_folder, runtime, log, tell)
+        self._region = f"serve_bench_{secrets.token_hex(6)}_"
+
+    def launch(self) -> Launch:
+        options = {
+            "model-repository": self.model_folder,
+            "model-control-mode": "explicit",
+            "backend-directory": self.runtime.triton / "backends",
+            "http-address": LOOPBACK,  # its own default is every address of the machine
+            "http-port": self.ports["http"],
+            "grpc-address": LOOPBACK,
+            "grpc-port": self.ports["grpc"],
+            "metrics-address": LOOPBACK,
+            "metrics-port": self.ports["metrics"],
+            "rate-limit": "off",
+            "exit-timeout-secs": 5,
+            "log-verbose": 0,
+        }
+        command = [str(self.runtime.triton / "bin" / "tritonserver")]
+        command += [f"--{name}={value}" for name, value in options.items()]
+        command.append("--disable-auto-complete-config")  # it would add batching where none was asked for
+        command.append(f"--backend-config=python,shm-region-prefix-name={self._region}")
+        environment = {
+            "LD_LIBRARY_PATH": self.runtime.triton_libraries,
+            # The stub's embedded Python ignores PYTHONPATH, but finds an environment as an activated one is found.
+            "PATH": f"{self.runtime.python.parent}:{os.environ.get('PATH', os.defpath)}",
+            "PYTHONNOUSERSITE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",  # the model repository stays as it was built
+            "OMP_NUM_THREADS": str(self.spec.threads),
+            "TMPDIR": str(self.process.folder),
+        }
+        return Launch(tuple(command), environment, self.process.folder, self.ports)
+
+    def is_live(self) -> bool:
+        return self.control.ask("GET", "/v2/health/live").ok
+
+    def version(self) -> str:
+        return str(self.control.ask("GET", "/v2").json()["version"])
+
+    def serve(self, arms: Iterable[Arm]) -> None:
+        with ThreadPoolExecutor(LOADERS) as pool:
+            for arm, answer in pool.map(self._load, arms):
+                if not answer.ok:
+                    self.process.check_alive()
+                    raise ServerError(
+                        f"{self.spec.name}: {arm.name} could not be loaded: {_reason(answer)}",
+                        self.process.log_tail(),
+                    )
+                if not self.control.ask("GET", f"/v2/models/{arm.name}/ready").ok:
+                    raise ServerError(f"{self.spec.name}: {arm.name} is loaded but not ready", self.process.log_tail())
+
+    def _load(self, arm: Arm) -> tuple[Arm, Answer]:
+        self.tell(f"{self.spec.name}: loading, {arm.name}", None)
+        path = f"/v2/repository/models/{arm.name}/load"
+        return arm, self.control.ask("POST", path, timeout_s=self.spec.startup_timeout_s)
+
+    def withdraw(self, arms: Iterable[Arm]) -> None:
+        for arm in arms:
+            self.control.ask("POST", f"/v2/repository/models/{arm.name}/unload", timeout_s=30)
+
+    def configuration(self, arm: Arm) -> dict[str, Any]:
+        answer = self.control.ask("GET", f"/v2/models/{arm.name}/config")
+        if not answer.ok:
+            self.process.check_alive()
+            raise ServerError(f"{self.spec.name}: no configuration of {arm.name} to read back: {_reason(answer)}")
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def sent_configuration(self, arm: Arm) -> dict[str, bytes]:
+        return {"config.pbtxt": (self.model_folder / arm.name / "config.pbtxt").read_bytes()}
+
+    def read_back(self, arm: Arm) -> tuple[Setting, ...]:
+        found = self.configuration(arm)
+        groups = found.get("instance_group", [])
+        batching = found.get("dynamic_batching")
+        settings = [
+            Setting("max_batch_size", arm.max_batch_size, found.get("max_batch_size")),
+            Setting("instances", arm.instances, sum(group.get("count", 0) for group in groups)),
+            Setting("device", {f"KIND_{self.spec.device.upper()}"}, {group.get("kind") for group in groups}),
+            Setting("dynamic batching", arm.batching, batching is not None),
+        ]
+        if batching is not None:
+            asked_us = round(arm.max_queue_delay_s * 1e6)
+            found_us = int(batching.get("max_queue_delay_microseconds", 0))
+            settings.append(Setting("max_queue_delay (µs)", asked_us, found_us))
+        return tuple(settings)
+
+    def statistics(self, arm: Arm) -> Statistics:
+        answer = self.control.ask("GET", f"/v2/models/{arm.name}/stats")
+        if not answer.ok:
+            self.process.check_alive()
+            raise ServerError(f"{self.spec.name}: no statistics of {arm.name}: {_reason(answer)}")
+        model = answer.json()["model_stats"][0]
+        totals = model["inference_stats"]
+        batches = {
+            int(row["batch_size"]): (
+                int(row["compute_infer"].get("count", 0)),
+                int(row["compute_infer"].get("ns", 0)) * NANOSECONDS,
+            )
+            for row in model.get("batch_stats", [])
+        }
+        return Statistics(
+            requests=int(totals["success"].get("count", 0)),
+            queue_s=int(totals["queue"].get("ns", 0)) * NANOSECONDS,
+            # inference_stats charge the whole batch to each of its requests: just what a request went through.
+            compute_s=int(totals["compute_infer"].get("ns", 0)) * NANOSECONDS,
+            batches=batches,
+        )
+
+    def stop(self) -> None:
+        super().stop()
+        for region in SHARED_MEMORY.glob(f"{self._region}*"):
+            region.unlink(missing_ok=True)  # a killed stub leaves its own behind
+
+
+def _reason(answer: Answer) -> str:
+    try:
+        return str(answer.json()["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {answer.status} {answer.text[:200]}"

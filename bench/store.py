@@ -1,0 +1,209 @@
+"""results/<scenario>/<UTC time>-<id>/: the only reader and writer of a run's files.
+
+Raw files (calibration.csv, samples/) are written while the run goes, after every experiment, and never again; tables
+are made from them and can be made anew.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from bench.analysis.load import Counted, Point
+from bench.analysis.run import Analysis, Answers, RawRun
+from bench.errors import ScenarioError
+from bench.scenario.stored import from_json
+
+FORMAT_VERSION = 1
+CALIBRATION_COLUMNS = ["server", "layer", "batch_size", "repeat", "time_s", "block"]
+FIT_COLUMNS = [
+    "c_s", "c_lo_s", "c_hi_s", "m_s", "m_lo_s", "m_hi_s", "ceiling", "ceiling_lo", "ceiling_hi",
+    "shape", "lack_of_fit_p", "max_residual", "samples",
+]  # fmt: skip
+POINT_KEY = b"serve-bench point"
+
+
+class RunFolder:
+    """One run's folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, out: Path, name: str) -> RunFolder:
+        """A new folder; raises ScenarioError where it cannot be made."""
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        path = out / name / f"{stamp}-{secrets.token_hex(3)}"
+        try:
+            path.mkdir(parents=True)
+        except OSError as error:
+            raise ScenarioError(
+                f"results cannot be written to {path}: {error.strerror}. Choose a folder with --out"
+            ) from error
+        return cls(path)
+
+    # ---- written while the run goes
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Replaced whole, so that a reader never sees half of one."""
+        document = {"format_version": FORMAT_VERSION, **manifest}
+        new = self.path / "manifest.json.new"
+        new.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        new.replace(self.path / "manifest.json")
+
+    def append_calibration(self, server: str, samples: Iterable[Mapping[str, Any]]) -> None:
+        """Adds rows to calibration.csv."""
+        frame = pd.DataFrame([{"server": server, **sample} for sample in samples], columns=CALIBRATION_COLUMNS)
+        file = self.path / "calibration.csv"
+        frame.to_csv(file, mode="a", header=not file.exists(), index=False)
+
+    def write_answers(
+        self,
+        server: str,
+        answers: NDArray[np.float32],
+        expected: NDArray[np.float32],
+        labels: NDArray[np.int64] | None,
+    ) -> None:
+        columns: dict[str, object] = {f"expected_{i}": expected[:, i] for i in range(expected.shape[1])}
+        columns |= {f"output_{i}": answers[:, i] for i in range(answers.shape[1])}
+        if labels is not None:
+            columns["label"] = labels
+        pq.write_table(pa.table(columns), self._samples(server) / "answers.parquet")
+
+    def write_point(self, point: Point) -> None:
+        """samples/<server>/<point>.parquet, its settings and the server's counts among the file's metadata."""
+        about = {
+            "rate_per_s": point.rate_per_s, "replication": point.replication, "warmup_s": point.warmup_s,
+            "duration_s": point.duration_s, "counted": asdict(point.counted) if point.counted else None,
+        }  # fmt: skip
+        table = pa.Table.from_pandas(point.rows, preserve_index=False)
+        table = table.replace_schema_metadata({POINT_KEY: json.dumps(about).encode()})
+        name = f"rate={point.rate_per_s:g}-replication={point.replication}.parquet"
+        pq.write_table(table, self._samples(point.server) / name)
+
+    def server_folder(self, server: str) -> Path:
+        folder = self.path / "servers" / server
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def write_server_json(self, server: str, name: str, document: object) -> None:
+        text = json.dumps(document, indent=2, default=str) + "\n"
+        (self.server_folder(server) / name).write_text(text, encoding="utf-8")
+
+    def _samples(self, server: str) -> Path:
+        folder = self.path / "samples" / server
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    # ---- made from what was written
+
+    def write_tables(self, analysis: Analysis) -> None:
+        """fit.csv, speedup.csv, load.csv and verdicts.csv."""
+        fits = [
+            {"server": server, "layer": layer, **{name: getattr(fit, name) for name in FIT_COLUMNS}}
+            for server, layers in analysis.fits.items()
+            for layer, fit in layers.items()
+        ]
+        self._table("fit", fits, ["server", "layer", *FIT_COLUMNS])
+        names = [
+            "server",
+            "batch_size",
+            "measured",
+            "measured_lo",
+            "measured_hi",
+            "predicted",
+            "relative_error",
+            "holds",
+        ]
+        self._table("speedup", [asdict(row) for row in analysis.speedups], names)
+        analysis.load.to_csv(self.path / "load.csv", index=False)
+        names = ["check", "server", "subject", "expected", "measured", "tolerance", "outcome", "why"]
+        self._table("verdicts", [asdict(verdict) for verdict in analysis.verdicts], names)
+
+    def _table(self, name: str, rows: Sequence[Mapping[str, Any]], columns: list[str]) -> None:
+        pd.DataFrame(rows, columns=columns).to_csv(self.path / f"{name}.csv", index=False)
+
+    # ---- read
+
+    def manifest(self) -> dict[str, Any]:
+        """Raises ScenarioError when this is not a run's folder, or one of another format."""
+        file = self.path / "manifest.json"
+        try:
+            manifest = json.loads(file.read_text(encoding="utf-8"))
+            version = manifest["format_version"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ScenarioError(f"{self.path} is no run: {file.name} cannot be read ({error})") from error
+        if version != FORMAT_VERSION:
+            raise ScenarioError(f"{file}: expected format version {FORMAT_VERSION}, found {version}")
+        return dict(manifest)
+
+    def read(self) -> RawRun:
+        """Everything measured so far, also of a run that was interrupted."""
+        manifest = self.manifest()
+        scenario = from_json(manifest["scenario"])
+        calibration = self.path / "calibration.csv"
+        empty = pd.DataFrame(columns=CALIBRATION_COLUMNS)
+        samples = pd.read_csv(calibration) if calibration.exists() else empty
+        points = [point for server in scenario.servers for point in self._points(server.name)]
+        answers = self._answers([server.name for server in scenario.servers])
+        return RawRun(scenario, samples, tuple(points), answers, manifest.get("unproven_batches", {}))
+
+    def _points(self, server: str) -> list[Point]:
+        points = []
+        for file in (self.path / "samples" / server).glob("rate=*.parquet"):
+            table = pq.read_table(file)
+            about = json.loads(table.schema.metadata[POINT_KEY])
+            counted = Counted(**about.pop("counted")) if about["counted"] else about.pop("counted")
+            points.append(Point(server=server, rows=table.to_pandas(), counted=counted, **about))
+        return sorted(points, key=lambda point: (point.rate_per_s, point.replication))
+
+    def _answers(self, servers: Sequence[str]) -> Answers | None:
+        served: dict[str, NDArray[np.float32]] = {}
+        expected, labels = None, None
+        for server in servers:
+            file = self.path / "samples" / server / "answers.parquet"
+            if not file.exists():
+                continue
+            frame = pd.read_parquet(file)
+            served[server] = frame.filter(regex=r"^output_\d+$").to_numpy(dtype=np.float32)
+            expected = frame.filter(regex=r"^expected_\d+$").to_numpy(dtype=np.float32)
+            labels = frame["label"].to_numpy(dtype=np.int64) if "label" in frame else None
+        return None if expected is None else Answers(served, expected, labels)
+
+
+def point_rows(
+    times_ns: Mapping[str, NDArray[np.int64]],
+    status: NDArray[np.int16],
+    batch_size: NDArray[np.int32],
+    compute_ns: NDArray[np.int64],
+    cause: NDArray[np.str_],
+) -> pd.DataFrame:
+    """The columns of samples/*.parquet, in seconds; what never happened or was not told is null.
+
+    times_ns: scheduled, sent and completed, -1 where it never happened; batch_size 0 and compute_ns -1: not told.
+    """
+    seconds = {f"{name}_s": np.where(times < 0, math.nan, times * 1e-9) for name, times in times_ns.items()}
+    told = pd.array(batch_size, dtype="Int32")
+    told[batch_size <= 0] = pd.NA
+    return pd.DataFrame(
+        {
+            **seconds,
+            "status": status,
+            "batch_size": told,
+            "queue_wait_s": pd.array([pd.NA] * len(status), dtype="Float64"),
+            "compute_s": np.where(compute_ns < 0, math.nan, compute_ns * 1e-9),
+            "cause": cause,
+        }
+    )
