@@ -217,6 +217,8 @@ def schema() -> None:
 def main() -> None:
     """Entry point. SIGTERM is taken as Ctrl-C, so that servers are stopped and results kept."""
     logging.basicConfig(handlers=[logging.NullHandler()])  # libraries log; what people need to know is printed here
+    # A shell starts a background command with SIGINT ignored; one that is sent on purpose must still stop us.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     app()
 
@@ -282,14 +284,15 @@ def _show(finished: Finished, verdict: str, code: int, *, json_: bool, debug: bo
         import traceback
 
         traceback.print_exception(finished.error)
-    if isinstance(finished.error, BenchError):
+    if finished.error is not None:
         _print_error(finished.error)
     if json_:
         _print_json({"run": str(finished.folder), **finished.manifest})
         return
     from bench.report.console import print_run
 
-    typer.echo(f"{finished.scenario.name}: {verdict} (exit {code})")
+    ended = "ended early, with what was measured until then" if finished.error is not None else verdict
+    typer.echo(f"{finished.scenario.name}: {ended} (exit {code})")
     for note in finished.manifest["notes"]:
         typer.echo(f"note: {note}")
     print_run(_console(), finished.analysis)

@@ -113,6 +113,8 @@ def measure(job: Job, server: Server) -> None:
     """Calibration at exactly B, then the open-loop points, on one started server."""
     production, off, *exact = job.artifacts[server.name].arms
     with _started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        subject = _subject(job, running)
+        loop.run(_then_close(subject, answers.prove_ready(subject, production)))
         running.serve([off, *exact])
         for arm in (off, *exact):
             running.confirm(arm)
@@ -234,7 +236,7 @@ def _begin(
 
 @contextmanager
 def _started(job: Job, server: Server) -> Iterator[RunningServer]:
-    """The server, ready with the model as the scenario asks, read back, and one answer of it proven right."""
+    """The server, with the model ready on every instance and read back as the scenario asks."""
     artifact = job.artifacts[server.name]
     production = artifact.arms[0]
     log = job.folder.server_folder(server.name) / "server.log"
@@ -248,9 +250,6 @@ def _started(job: Job, server: Server) -> Iterator[RunningServer]:
         job.folder.write_server_json(server.name, "config_as_read_back.json", running.configuration(production))
         for file, content in running.sent_configuration(production).items():
             (job.folder.server_folder(server.name) / file).write_bytes(content)
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-            subject = _subject(job, running)
-            loop.run(_then_close(subject, answers.prove_ready(subject, production)))
         yield running
 
 

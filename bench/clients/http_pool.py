@@ -108,15 +108,17 @@ class HttpPool:
                 connection.fail(causes.POOL_CLOSED)
         await asyncio.gather(*self._connects, return_exceptions=True)
         if self._connections:
-            self._emptied.clear()
             await self._emptied.wait()
 
     # ---- what a connection calls
 
     def opened(self, connection: Connection) -> None:
         self._connecting -= 1
-        self._connections.add(connection)
-        self._offer(connection)
+        if self._emptied is None:
+            self._connections.add(connection)
+            self._offer(connection)
+        else:
+            connection.fail(causes.POOL_CLOSED)
 
     def released(self, connection: Connection, reusable: bool) -> None:
         del self._busy[connection]
@@ -133,9 +135,7 @@ class HttpPool:
     # ---- own steps
 
     def _offer(self, connection: Connection) -> None:
-        if self._emptied is not None:
-            connection.fail(causes.POOL_CLOSED)
-        elif self._waiting:
+        if self._waiting:
             request, done, _asked_ns = self._waiting.popleft()
             self._busy[connection] = None
             connection.start(request, done)
@@ -156,9 +156,14 @@ class HttpPool:
     async def _open_one(self) -> str:
         """Open one connection; '' or the cause why not, which also ends a request that counted on it."""
         cause = ""
+        connection = Connection(self)
         try:
             loop = asyncio.get_running_loop()
-            await loop.create_connection(lambda: Connection(self), self._host, self._port)
+            await loop.create_connection(lambda: connection, self._host, self._port)
+        except asyncio.CancelledError:
+            # uvloop drops a connection that was made a moment ago without calling its connection_lost.
+            self.lost(connection)
+            raise
         except OSError as exc:
             cause = _cause(exc)
             self._connecting -= 1

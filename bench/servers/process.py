@@ -37,9 +37,11 @@ class Launch:
 class ServerProcess:
     """One started server. `stop` ends every process of its group, and nothing else."""
 
-    def __init__(self, name: str, log: Path) -> None:
+    def __init__(self, name: str, log: Path, noise: tuple[str, ...] = ()) -> None:
+        """noise: a line of the log with any of these in it is left out of the tail that an error shows."""
         self.name = name
         self.log = log
+        self.noise = noise
         self.folder = Path(tempfile.mkdtemp(prefix=f"serve-bench-{name}-"))
         self._process: subprocess.Popen[bytes] | None = None
         self._stream: IO[bytes] | None = None
@@ -75,7 +77,8 @@ class ServerProcess:
             text = self.log.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             return f"(the log cannot be read: {error})"
-        return "\n".join(text.splitlines()[-lines:])
+        telling = [line for line in text.splitlines() if not any(noise in line for noise in self.noise)]
+        return "\n".join(telling[-lines:])
 
     def log_text(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""

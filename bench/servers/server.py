@@ -62,6 +62,7 @@ class RunningServer(ABC):
     port_names: tuple[str, ...]
     data_port: str
     control_port: str
+    log_noise: tuple[str, ...]  # marks of log lines that explain no failure
     counts_batches: bool  # whether statistics tell the size and time of each executed batch
 
     def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
@@ -70,7 +71,7 @@ class RunningServer(ABC):
         self.runtime = runtime
         self.tell = tell
         self.host = LOOPBACK
-        self.process = ServerProcess(spec.name, log.absolute())
+        self.process = ServerProcess(spec.name, log.absolute(), self.log_noise)
         self.ports: dict[str, int] = {}
         self.startup_s = 0.0
         self.control = Control(self.host, 0)

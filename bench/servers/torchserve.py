@@ -26,6 +26,7 @@ class TorchServe(RunningServer):
 
     port_names = ("inference", "management", "metrics", "grpc_inference", "grpc_management")
     data_port = "inference"
+    log_noise = ("ACCESS_LOG",)  # mostly our own questions
     counts_batches = False
     control_port = "management"
 

@@ -27,6 +27,7 @@ class Triton(RunningServer):
 
     port_names = ("http", "grpc", "metrics")
     data_port = "http"
+    log_noise = ("| ", "+---")  # its tables of options and models
     counts_batches = True
     control_port = "http"
 

@@ -196,6 +196,24 @@ def test_closing_the_pool_ends_what_is_in_flight_once() -> None:
     assert calls == ["pool closed"] * 3
 
 
+@pytest.mark.parametrize("turns", range(12))
+def test_the_pool_closes_whatever_stage_its_connects_are_in(turns: int) -> None:
+    calls: list[str] = []
+
+    async def main() -> None:
+        async with stubs.serving(stubs.never) as stub:
+            pool = HttpPool(stub.host, stub.port)
+            for _ in range(100):
+                pool.send(REQUEST, lambda outcome, _sent, _completed: calls.append(outcome.cause))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            async with asyncio.timeout(5):
+                await pool.close()
+
+    run(main)
+    assert calls == ["pool closed"] * 100
+
+
 def test_done_may_send_again_at_once_and_times_are_in_order() -> None:
     times: list[int] = []
 

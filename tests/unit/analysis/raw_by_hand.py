@@ -1,0 +1,101 @@
+"""Raw records of runs that never took place, with laws and response times that are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis.load import Counted, Point
+from bench.scenario.spec import Calibrated, Calibration, Load, Objective, Scenario, Server
+
+SIZES = (1, 2, 5, 10)
+# c = 6 ms, m = 3 ms.
+LESSON = {1: 0.009, 2: 0.012, 5: 0.021, 10: 0.036}
+
+
+def calibration(
+    times: Mapping[int, float] = LESSON,
+    *,
+    server: str = "triton",
+    serial_s: float | None = 0.009,
+    blocks: int = 12,
+    noise: float = 0.001,
+    layer: str = "compute",
+) -> pd.DataFrame:
+    """Three repeats of every size in every block; whole blocks are `noise` too slow and too fast in turn."""
+    wanted = [(layer, size, seconds) for size, seconds in times.items()]
+    if serial_s is not None:
+        wanted.append(("compute_serial", 1, serial_s))
+    rows = [
+        (server, name, size, repeat, seconds * (1 + noise * (-1) ** block), block)
+        for block in range(blocks)
+        for name, size, seconds in wanted
+        for repeat in (1, 2, 3)
+    ]
+    return pd.DataFrame(rows, columns=["server", "layer", "batch_size", "repeat", "time_s", "block"])
+
+
+def rows(
+    scheduled_s: Iterable[float], response_s: float | np.ndarray = 0.020, late_s: float | np.ndarray = 0.0
+) -> pd.DataFrame:
+    """Every request answered with 200, nothing told of batches."""
+    scheduled = np.asarray(list(scheduled_s))
+    n = len(scheduled)
+    return pd.DataFrame(
+        {
+            "scheduled_s": scheduled,
+            "sent_s": scheduled + late_s,
+            "completed_s": scheduled + response_s,
+            "status": np.full(n, 200, dtype=np.int16),
+            "batch_size": pd.array([pd.NA] * n, dtype="Int32"),
+            "queue_wait_s": pd.array([pd.NA] * n, dtype="Float64"),
+            "compute_s": np.full(n, math.nan),
+            "cause": np.full(n, ""),
+        }
+    )
+
+
+def steady(end_s: float = 12, rate_per_s: int = 100) -> np.ndarray:
+    """One request every 1/rate seconds."""
+    return np.arange(round(end_s * rate_per_s)) / rate_per_s
+
+
+def point(
+    frame: pd.DataFrame | None = None,
+    *,
+    server: str = "triton",
+    rate_per_s: float = 100.0,
+    replication: int = 1,
+    warmup_s: float = 2.0,
+    duration_s: float = 10.0,
+    counted: Counted | None = None,
+) -> Point:
+    """By default 100/s for 12 s, of which the last 10 count: 1000 requests, each answered after 20 ms."""
+    frame = rows(steady()) if frame is None else frame
+    return Point(server, rate_per_s, replication, warmup_s, duration_s, frame, counted)
+
+
+def fail(frame: pd.DataFrame, which: slice, status: int, cause: str, *, answered: bool = True) -> pd.DataFrame:
+    """The same rows with some of them failed."""
+    changed = frame.copy()
+    index = changed.index[which]
+    changed.loc[index, "status"] = status
+    changed.loc[index, "cause"] = cause
+    if not answered:
+        changed.loc[index, "completed_s"] = math.nan
+    return changed
+
+
+def scenario(*servers: str, objective_s: float | None = 0.060) -> Scenario:
+    names = servers or ("triton", "torchserve")
+    return Scenario(
+        "by-hand",
+        Calibrated(0.006, 0.003),
+        tuple(Server(name, "torchserve" if name == "torchserve" else "triton") for name in names),
+        Calibration(SIZES),
+        Load(rates_per_s=(100.0,)),
+        None if objective_s is None else Objective(99.0, objective_s),
+    )

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from raw_by_hand import fail, point, rows, steady
+
+from bench.analysis.load import Counted, load_row, objective_verdict, point_verdicts, rates
+from bench.analysis.verdict import Verdict, exit_code
+
+COLUMNS = [
+    "server", "rate_per_s", "replication", "scheduled", "sent", "completed", "errors", "shed", "throughput_per_s",
+    "goodput_per_s", "response_mean_s", "response_p50_s", "response_p90_s", "response_p95_s", "response_p99_s",
+    "response_p999_s", "response_max_s", "round_trip_mean_s", "round_trip_p50_s", "round_trip_p99_s",
+    "dispatch_delay_p50_s", "dispatch_delay_p99_s", "dispatch_delay_max_s", "mean_batch_size", "queue_wait_mean_s",
+    "compute_mean_s", "network_mean_s", "valid", "reason",
+]  # fmt: skip
+
+
+def by_check(verdicts: list[Verdict]) -> dict[str, Verdict]:
+    return {verdict.check: verdict for verdict in verdicts}
+
+
+def test_a_row_of_load_csv_has_the_promised_columns_in_their_order() -> None:
+    assert list(load_row(point(), None)) == COLUMNS
+
+
+def test_a_steady_load_is_counted_in_its_window_alone() -> None:
+    row = load_row(point(), 0.060)
+    assert (row["server"], row["rate_per_s"], row["replication"]) == ("triton", 100.0, 1)
+    assert [row[name] for name in ("scheduled", "sent", "completed", "errors", "shed")] == [1000, 1000, 1000, 0, 0]
+    assert row["throughput_per_s"] == 100.0
+    assert row["goodput_per_s"] == 100.0
+    assert row["response_mean_s"] == pytest.approx(0.020)
+    assert row["response_p999_s"] == pytest.approx(0.020)
+    assert row["dispatch_delay_max_s"] == 0.0
+    assert (row["valid"], row["reason"]) == (True, "")
+
+
+def test_goodput_counts_only_what_met_the_objective() -> None:
+    response = np.where(steady() < 7, 0.020, 0.080)  # half of the window's 1000
+    assert load_row(point(rows(steady(), response)), 0.060)["goodput_per_s"] == pytest.approx(50.0)
+    assert load_row(point(rows(steady(), response)), None)["goodput_per_s"] == pytest.approx(100.0)
+
+
+def test_a_round_trip_has_no_dispatch_delay_in_it_and_a_response_time_has() -> None:
+    row = load_row(point(rows(steady(), response_s=0.020, late_s=0.0005)), None)
+    assert row["response_mean_s"] == pytest.approx(0.0200)
+    assert row["round_trip_mean_s"] == pytest.approx(0.0195)
+    assert row["dispatch_delay_p50_s"] == pytest.approx(0.0005)
+    assert row["valid"] is True
+
+
+def test_the_servers_own_counts_split_the_round_trip() -> None:
+    # 1200 requests in 400 executions; 6 s of queueing and 12 s of compute in all; 20 ms of round trip.
+    row = load_row(point(counted=Counted(1200, 6.0, 12.0, 400)), None)
+    assert row["mean_batch_size"] == pytest.approx(3.0)
+    assert row["queue_wait_mean_s"] == pytest.approx(0.005)
+    assert row["compute_mean_s"] == pytest.approx(0.010)
+    assert row["network_mean_s"] == pytest.approx(0.005)
+
+
+def test_batches_told_by_the_answers_are_counted_once_each() -> None:
+    # One batch of 2 and one of 4: 6 rows, 2 batches; 10 ms for two of the rows and 40 ms for four.
+    frame = rows(steady(0.06), response_s=0.050)
+    frame["batch_size"] = pd.array([2, 2, 4, 4, 4, 4], dtype="Int32")
+    frame["compute_s"] = [0.010, 0.010, 0.040, 0.040, 0.040, 0.040]
+    row = load_row(point(frame, warmup_s=0, duration_s=0.06, counted=Counted(6, 0.012, None, None)), None)
+    assert row["mean_batch_size"] == pytest.approx(3.0)
+    assert row["queue_wait_mean_s"] == pytest.approx(0.002)
+    assert row["compute_mean_s"] == pytest.approx(0.030)
+    assert row["network_mean_s"] == pytest.approx(0.018)
+
+
+def test_what_no_one_tells_is_nan() -> None:
+    row = load_row(point(), None)
+    for name in ("mean_batch_size", "queue_wait_mean_s", "compute_mean_s", "network_mean_s"):
+        assert math.isnan(row[name])  # type: ignore[arg-type]
+
+
+def test_a_server_that_counted_no_request_divides_nothing_by_zero() -> None:
+    row = load_row(point(counted=Counted(0, 0.0, 0.0, None)), None)
+    assert math.isnan(row["queue_wait_mean_s"])  # type: ignore[arg-type]
+
+
+def test_failed_requests_are_rows_and_errors_and_in_no_response_time() -> None:
+    frame = fail(rows(steady()), slice(500, 530), 503, "queue full")
+    frame = fail(frame, slice(600, 610), 0, "timeout", answered=False)
+    one = point(frame)
+    row = load_row(one, 0.060)
+    assert [row[name] for name in ("scheduled", "sent", "completed", "errors", "shed")] == [1000, 1000, 960, 40, 0]
+    assert row["throughput_per_s"] == pytest.approx(96.0)
+    errors = by_check(point_verdicts(one))["errors"]
+    assert errors.outcome == "fails"
+    assert errors.measured == 40.0
+    assert errors.why == "30 × queue full, 10 × timeout"
+    assert exit_code([errors]) == 1
+
+
+def test_a_point_of_nothing_but_errors_has_a_row_without_times() -> None:
+    frame = fail(rows(steady()), slice(None), 0, "connection refused")
+    row = load_row(point(frame), 0.060)
+    assert [row[name] for name in ("scheduled", "sent", "completed", "errors")] == [1000, 1000, 0, 1000]
+    assert row["goodput_per_s"] == 0.0
+    assert math.isnan(row["response_p99_s"])  # type: ignore[arg-type]
+    assert by_check(point_verdicts(point(frame)))["errors"].measured == 1000.0
+
+
+def test_a_point_that_was_cancelled_before_its_first_request_can_be_read() -> None:
+    frame = fail(rows(steady()), slice(None), -1, "never sent", answered=False)
+    frame["sent_s"] = math.nan
+    row = load_row(point(frame), 0.060)
+    assert [row[name] for name in ("scheduled", "sent", "completed", "errors", "shed")] == [1000, 0, 0, 0, 1000]
+    assert row["valid"] is False
+    verdicts = by_check(point_verdicts(point(frame)))
+    assert verdicts["generator"].outcome == "invalid"
+    assert verdicts["errors"].outcome == "holds"
+    assert verdicts["errors"].why == ""
+
+
+def test_a_point_without_a_row_can_be_read() -> None:
+    row = load_row(point(rows([])), 0.060)
+    assert row["scheduled"] == 0
+    assert row["valid"] is False
+    assert exit_code(point_verdicts(point(rows([])))) == 4
+
+
+def test_a_steady_point_holds_in_every_verdict() -> None:
+    verdicts = point_verdicts(point())
+    assert [(v.check, v.outcome) for v in verdicts] == [
+        ("generator", "holds"),
+        ("Little's law", "holds"),
+        ("errors", "holds"),
+    ]
+    assert {v.subject for v in verdicts} == {"100/s, replication 1"}
+    assert exit_code(verdicts) == 0
+
+
+def test_a_late_generator_makes_its_point_invalid_and_the_exit_code_4() -> None:
+    one = point(rows(steady(), response_s=0.040, late_s=0.020))
+    row = load_row(one, None)
+    assert row["valid"] is False
+    assert "p99 dispatch delay: 20 ms, expected at most 10 ms" in str(row["reason"])
+    assert "mean dispatch delay: 20 ms, expected at most 2 ms" in str(row["reason"])
+    verdicts = point_verdicts(one)
+    generator = by_check(verdicts)["generator"]
+    assert generator.outcome == "invalid"
+    assert "lower the rate" in generator.why
+    assert exit_code(verdicts) == 4
+
+
+def test_an_overload_fails_and_does_not_blame_the_measurement() -> None:
+    # Response times grow by 0.2 s per second: 0.9 s in the window's first half on average, 1.9 s in its second.
+    overloaded = point(rows(steady(), response_s=0.2 * steady()))
+    little = by_check(point_verdicts(overloaded))["Little's law"]
+    assert little.outcome == "fails"
+    assert "grow ×2.1" in little.why
+    assert "overload" in little.why
+    assert load_row(overloaded, None)["valid"] is True
+    assert exit_code(point_verdicts(overloaded)) == 1
+
+
+def test_requests_that_vanish_without_any_growth_make_the_point_invalid() -> None:
+    lost = rows(steady())
+    lost.loc[lost.index % 5 == 0, ["status", "cause", "completed_s"]] = [0, "in flight at the end", math.nan]
+    little = by_check(point_verdicts(point(lost)))["Little's law"]
+    assert little.outcome == "invalid"
+    assert "requests were lost" in little.why
+
+
+def test_an_objective_is_judged_over_the_pooled_replications() -> None:
+    fast = point(rows(steady(), 0.020), replication=1)
+    slow = point(rows(steady(), 0.050), replication=2)
+    verdict = objective_verdict([fast, slow], 99, 0.060)
+    assert (verdict.check, verdict.server, verdict.subject) == ("objective", "triton", "p99 at 100/s")
+    assert verdict.outcome == "holds"
+    assert verdict.expected == 0.060
+    assert verdict.measured == pytest.approx(0.050)
+    assert verdict.why == "2000 requests pooled; each replication alone: 20, 50 ms"
+
+
+def test_a_missed_objective_fails_and_the_exit_code_is_1() -> None:
+    verdict = objective_verdict([point()], 99, 0.019)
+    assert verdict.outcome == "fails"
+    assert verdict.measured == pytest.approx(0.020)
+    assert exit_code([verdict]) == 1
+
+
+def test_response_times_on_the_objective_to_the_digit_meet_it() -> None:
+    due = np.arange(1000) / 64  # exact in binary, as 1/32 is
+    one = point(rows(due, 0.03125), warmup_s=0, duration_s=16)
+    assert objective_verdict([one], 99, 0.03125).outcome == "holds"
+
+
+def test_too_few_successes_make_an_objective_invalid_however_good_they_are() -> None:
+    # p99 needs 500; two replications of 249 and 250 have 499.
+    first, second = point(rows(steady(4.49))), point(rows(steady(4.5)), replication=2)
+    verdict = objective_verdict([first, second], 99, 0.060)
+    assert verdict.outcome == "invalid"
+    assert verdict.why.startswith("499 successful requests, expected at least 500")
+    assert exit_code([verdict]) == 4
+    enough = objective_verdict([second, second], 99, 0.060)
+    assert enough.outcome == "holds"
+
+
+def test_an_objective_without_a_single_success_is_invalid() -> None:
+    failed = point(fail(rows(steady()), slice(None), 503, "queue full"))
+    verdict = objective_verdict([failed], 99, 0.060)
+    assert verdict.outcome == "invalid"
+    assert math.isnan(verdict.measured)  # type: ignore[arg-type]
+
+
+def test_replications_are_gathered_by_server_and_rate() -> None:
+    a, b = point(), point(replication=2)
+    c, d = point(rate_per_s=200.0), point(server="torchserve")
+    assert rates([a, c, b, d]) == {("triton", 100.0): [a, b], ("triton", 200.0): [c], ("torchserve", 100.0): [d]}
