@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import psutil
 
 import bench
+from bench.commands import run_command
 
 HERE = Path(__file__).parent
 PACKAGES = ("numpy", "scipy", "uvloop", "httptools", "tritonclient", "torch-model-archiver")
@@ -63,7 +63,7 @@ def _gpu() -> list[str]:
 def _output(command: list[str]) -> str:
     """A command's output, or nothing where it is missing or fails: these facts are optional."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        ended = run_command(command)
+    except OSError:
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return ended.output.strip() if ended.status == 0 else ""

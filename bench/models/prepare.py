@@ -7,13 +7,13 @@ answers come from the very libraries that serve.
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from bench.commands import run_command
 from bench.errors import ServerError
 from bench.models import digits
 from bench.models.model import Floats, ServedModel, Tensor
@@ -91,14 +91,12 @@ def _answers(python: Path, module: str, weights: Path, payloads: Floats, tell: T
 
 
 def _run(python: Path, arguments: Sequence[str | Path], what: str, tell: Tell) -> None:
+    def on_line(line: str) -> None:
+        done, _, total = line.removeprefix("epoch ").partition("/")
+        if line.startswith("epoch ") and total.isdigit():
+            tell(what, int(done) / int(total))
+
     tell(what, None)
-    command = [str(python), str(ZOO / arguments[0]), *map(str, arguments[1:])]
-    output: list[str] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        for line in process.stdout or ():
-            output.append(line)
-            done, _, total = line.removeprefix("epoch ").strip().partition("/")
-            if line.startswith("epoch ") and total.isdigit():
-                tell(what, int(done) / int(total))
-    if process.returncode != 0:
-        raise ServerError(f"{what} failed with exit status {process.returncode}", "".join(output[-20:]))
+    ended = run_command([python, ZOO / arguments[0], *arguments[1:]], on_line)
+    if ended.status != 0:
+        raise ServerError(f"{what} failed with exit status {ended.status}", ended.tail)

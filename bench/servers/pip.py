@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
+import tempfile
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 
+from bench.commands import run_command
 from bench.errors import ServerError
 from bench.progress import Tell
 
@@ -30,8 +31,10 @@ class Pip:
         Nothing large is downloaded to find out: pip resolves from the indexes' metadata.
         """
         self.tell("server runtime: asking which torch this machine would get", None)
-        resolved = self._query("install", "--dry-run", "--quiet", "--ignore-installed", "--report", "-", torch)
-        packages = json.loads(resolved)["install"]
+        with tempfile.TemporaryDirectory() as scratch:
+            report = Path(scratch) / "report.json"
+            self._run(None, "install", "--dry-run", "--quiet", "--ignore-installed", "--report", str(report), torch)
+            packages = json.loads(report.read_text(encoding="utf-8"))["install"]
         cuda = [package for package in packages if package["metadata"]["name"].startswith("nvidia-")]
         if not cuda or os.environ.get(ACCEPT_VARIABLE) == "yes":
             return
@@ -48,32 +51,25 @@ class Pip:
         if os.environ.get(ACCEPT_VARIABLE) != "yes":
             extra = ["--no-deps"]
         self.tell("server runtime: installing the pinned wheels", None)
-        command = self._command("install", "--no-compile", "--progress-bar", "off", *extra, "-r", str(requirements))
         total = sum("==" in line for line in requirements.read_text(encoding="utf-8").splitlines())
-        lines: list[str] = []
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-            self._follow(process.stdout or (), total, lines)
-        if process.returncode != 0:
-            raise ServerError(f"pip install failed with exit status {process.returncode}", "".join(lines[-20:]))
-
-    def _query(self, *arguments: str) -> str:
-        done = subprocess.run(self._command(*arguments), capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise ServerError(f"pip {arguments[0]} failed with exit status {done.returncode}", done.stderr[-4000:])
-        return done.stdout
-
-    def _command(self, *arguments: str) -> list[str]:
-        return [str(self.python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
-
-    def _follow(self, stream: Iterable[str], total: int, lines: list[str]) -> None:
         collected = 0
-        for line in stream:
-            lines.append(line)
-            text = line.strip()
-            if text.startswith(("Collecting ", "Processing ")):
+
+        def on_line(line: str) -> None:
+            nonlocal collected
+            if line.startswith(("Collecting ", "Processing ")):
                 collected += 1
-            if text.startswith(("Collecting ", "Downloading ", "Processing ", "Installing ")):
-                self.tell(f"server runtime: {text.split(' (from')[0][:90]}", min(1.0, collected / total))
+            if line.startswith(("Collecting ", "Downloading ", "Processing ", "Installing ")):
+                what = line.split(" (from")[0].split("/")[-1]
+                self.tell(f"server runtime: installing the pinned wheels, {what[:70]}", min(1.0, collected / total))
+
+        options = ["--no-compile", "--progress-bar", "off", *extra]
+        self._run(on_line, "install", *options, "-r", str(requirements))
+
+    def _run(self, on_line: Callable[[str], None] | None, *arguments: str) -> None:
+        command: list[str | Path] = [self.python, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
+        ended = run_command(command, on_line)
+        if ended.status != 0:
+            raise ServerError(f"pip {arguments[0]} failed with exit status {ended.status}", ended.tail)
 
 
 def _size_text(urls: list[str]) -> str:

@@ -78,6 +78,12 @@ def test_a_fifth_server_is_drawn_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     names = ("a", "b", "c", "d", "e")
     raw = RawRun(scenario(names), pd.concat([calibration(name) for name in names]), (), None)
     labels: list[str] = []
-    monkeypatch.setattr(plt.Axes, "plot", lambda _self, *_args, **options: labels.append(options["label"]))
+    plot = plt.Axes.plot
+
+    def recorded(self: plt.Axes, *arguments: object, **options: object) -> object:
+        labels.append(str(options.get("label", "")))
+        return plot(self, *arguments, **options)
+
+    monkeypatch.setattr(plt.Axes, "plot", recorded)
     write_plots(tmp_path, raw, analyse(raw))
     assert [label for label in labels if label.startswith("e, ")]

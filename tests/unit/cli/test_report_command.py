@@ -1,0 +1,109 @@
+"""`report` on a run that was written by hand: no server, no runtime, only its files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.analysis.load import Counted, Point
+from bench.scenario.spec import Calibrated, Calibration, Load, Objective, Scenario, Server
+from bench.scenario.stored import to_json
+from bench.store import RunFolder, point_rows
+
+TIMES = {1: 0.009, 2: 0.012, 5: 0.021, 10: 0.036}  # c = 6 ms, m = 3 ms
+EXPECTED = np.ones((3, 1), dtype=np.float32)
+PROMISED = {"latency_vs_batch.png", "speedup.png", "response_vs_load.png", "latency_budget.png"}
+
+
+def written(out: Path, *, objective_s: float = 0.060, off_by: float = 0.0, measured: bool = True) -> RunFolder:
+    """A run of one server that answers 100 requests a second within 20 ms."""
+    scenario = Scenario(
+        "by-hand", Calibrated(0.006, 0.003), (Server("triton", "triton"),), Calibration(tuple(TIMES)),
+        Load(rates_per_s=(100.0,), duration_s=10.0, warmup_s=1.0, replications=1), Objective(99.0, objective_s),
+    )  # fmt: skip
+    folder = RunFolder.create(out, scenario.name)
+    status = "complete" if measured else "interrupted"
+    verdict = {"status": status, "verdict": "so it is", "unproven_batches": {}}
+    folder.write_manifest({"scenario": to_json(scenario), **verdict})
+    if not measured:
+        return folder
+    folder.write_answers("triton", EXPECTED + np.float32(off_by), EXPECTED, None)
+    wanted = [("compute", size, seconds) for size, seconds in TIMES.items()] + [("compute_serial", 1, 0.009)]
+    folder.append_calibration(
+        "triton",
+        [
+            {"layer": layer, "batch_size": size, "repeat": 1, "time_s": t * (1 + 0.001 * (-1) ** block), "block": block}
+            for block in range(12)
+            for layer, size, t in wanted
+        ],
+    )
+    due = np.arange(1100, dtype=np.int64) * 10_000_000
+    n = len(due)
+    rows = point_rows(
+        {"scheduled": due, "sent": due, "completed": due + 20_000_000},
+        np.full(n, 200, np.int16), np.zeros(n, np.int32), np.full(n, -1, np.int64), np.full(n, ""),
+    )  # fmt: skip
+    folder.write_point(Point("triton", 100.0, 1, 1.0, 10.0, rows, Counted(n, 5.5, 11.0, 550)))
+    return folder
+
+
+def report(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "report", *map(str, arguments)],
+        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "COLUMNS": "200", **environment},
+    )  # fmt: skip
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+def test_a_run_is_shown_again_and_its_tables_and_plots_are_made_anew(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    done = report(folder.path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "by-hand: complete, so it is"
+    for title in ("T(B) = c + B·m", "Speedup S(B)", "Open-loop load", "Verdicts", "triton: batching can make this"):
+        assert title in done.stdout
+    assert {path.name for path in (folder.path / "plots").iterdir()} == PROMISED
+    for name in ("fit", "speedup", "load", "verdicts"):
+        assert (folder.path / f"{name}.csv").stat().st_size > 0
+
+
+def test_in_json_a_report_is_the_manifest_and_the_runs_folder(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    done = report(folder.path, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == {**folder.manifest(), "run": str(folder.path)}
+
+
+@pytest.mark.parametrize(
+    ("run", "code", "outcome"), [({"objective_s": 0.019}, 1, "fails"), ({"off_by": 0.5}, 4, "invalid")], ids=str
+)
+def test_a_report_exits_with_what_the_run_was_worth(
+    tmp_path: Path, run: dict[str, float], code: int, outcome: str
+) -> None:
+    done = report(written(tmp_path, **run).path)  # type: ignore[arg-type]
+    assert done.returncode == code
+    assert outcome in done.stdout
+
+
+def test_an_interrupted_run_can_be_reported(tmp_path: Path) -> None:
+    done = report(written(tmp_path, measured=False).path)
+    assert done.stdout.splitlines()[0] == "by-hand: interrupted, so it is"
+    assert done.stderr == ""
+
+
+def test_a_report_for_other_programs_has_lines_of_their_full_length(tmp_path: Path) -> None:
+    run = written(tmp_path, off_by=0.5)
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "report", str(run.path)],
+        capture_output=True, text=True, timeout=60, check=False, env=environment,
+    )  # fmt: skip
+    assert any("output [0] for payload 0 is 1.5" in line for line in done.stdout.splitlines())
+    assert "\x1b[" not in done.stdout
