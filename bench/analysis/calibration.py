@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
-from bench.analysis.verdict import Verdict
+from bench.analysis.verdict import Verdict, judge
 from bench.theory.fit import AffineFit, fit_affine
 from bench.theory.interval import Interval
 from bench.theory.ratio import measured_ceiling, speedup_interval, upper_half
@@ -76,9 +77,11 @@ def speedups(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: floa
             continue
         measured = speedup_interval(one, batch, batch_size)
         predicted = float(fit.model.speedup(batch_size))
-        error = measured.value / predicted - 1
-        holds = abs(error) <= tolerance
-        rows.append(Speedup(server, batch_size, measured.value, measured.lo, measured.hi, predicted, error, holds))
+        error = _relative(measured, predicted)
+        holds = judge(error, tolerance)[0] == "holds"
+        rows.append(
+            Speedup(server, batch_size, measured.value, measured.lo, measured.hi, predicted, error.value, holds)
+        )
     return rows
 
 
@@ -106,15 +109,14 @@ def law_verdicts(
     ceiling_tolerance: float,
 ) -> list[Verdict]:
     """Precision of the fit, straightness of the line, S(B) at every B, and the ceiling."""
-    verdicts = [_precision(server, fit, precision), _affine(server, fit, affine_tolerance)]
+    verdicts = [_precision(server, fit, precision), _affine(server, samples, fit, affine_tolerance)]
     for row in rows:
-        why = f"measured {row.measured:.3f} [{row.measured_lo:.3f}, {row.measured_hi:.3f}], {row.relative_error:+.1%}"
+        measured = Interval(row.measured, row.measured_lo, row.measured_hi)
+        outcome, why = judge(_relative(measured, row.predicted), speedup_tolerance)
+        subject = f"B={row.batch_size}"
         verdicts.append(
-            Verdict(
-                "speedup", server, f"B={row.batch_size}", row.predicted, row.measured, speedup_tolerance,
-                "holds" if row.holds else "fails", why,
-            )
-        )  # fmt: skip
+            Verdict("speedup", server, subject, row.predicted, row.measured, speedup_tolerance, outcome, why)
+        )
     verdicts.append(_ceiling(server, samples, fit, ceiling_tolerance))
     return verdicts
 
@@ -130,21 +132,28 @@ def _precision(server: str, fit: AffineFit, asked: float) -> Verdict:
     return Verdict("precision", server, "c and m", asked, fit.precision, asked, "invalid", why)
 
 
-def _affine(server: str, fit: AffineFit, tolerance: float) -> Verdict:
-    straight = fit.max_residual <= tolerance
-    why = f"largest distance of a batch size's median from the line; lack of fit p = {fit.lack_of_fit_p:.2g}"
-    if not straight:
+def _affine(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: float) -> Verdict:
+    """Judged at the batch size whose visits lie furthest from the line."""
+    table = visits(samples, LAW_LAYER)
+    errors = {int(b): table[b].dropna().to_numpy(dtype=np.float64) / fit.predict(float(b)) - 1 for b in table.columns}
+    worst = max(errors, key=lambda b: abs(float(np.median(errors[b]))))
+    outcome, text = judge(_median_interval(errors[worst]), tolerance)
+    why = f"B={worst} {text}; lack of fit p = {fit.lack_of_fit_p:.2g}"
+    if outcome == "fails":
         why += "; T(B) is no line here, so c and m do not describe it: look at plots/latency_vs_batch.png"
-    return Verdict(
-        "affine",
-        server,
-        "T(B) = c + Bm",
-        0.0,
-        fit.max_residual,
-        tolerance,
-        "holds" if straight else "fails",
-        why,
-    )
+    return Verdict("affine", server, "T(B) = c + Bm", 0.0, fit.max_residual, tolerance, outcome, why)
+
+
+def _relative(measured: Interval, expected: float) -> Interval:
+    return Interval(measured.value / expected - 1, measured.lo / expected - 1, measured.hi / expected - 1)
+
+
+def _median_interval(values: Floats) -> Interval:
+    """Median and the order statistics that enclose it with 95 % (binomial); of few values, the smallest and largest."""
+    ordered = np.sort(values)
+    k = int(stats.binom.ppf(0.025, len(ordered), 0.5))
+    low = max(0, k - 1)
+    return Interval(float(np.median(ordered)), float(ordered[low]), float(ordered[len(ordered) - 1 - low]))
 
 
 def _ceiling(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: float) -> Verdict:
@@ -153,18 +162,12 @@ def _ceiling(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: floa
     if measured is None or not math.isfinite(fit.ceiling) or not math.isfinite(measured.value):
         why = "m cannot be told from 0, so there is no ceiling to compare" if measured else "too few batch sizes"
         return Verdict("ceiling", server, subject, fit.ceiling, "unbounded", tolerance, "not applicable", why)
-    error = measured.value / fit.ceiling - 1
+    outcome, why = judge(_relative(measured, fit.ceiling), tolerance)
     largest = float(samples.loc[samples["layer"] == LAW_LAYER, "batch_size"].max())
-    why = (
-        f"serial time over the slope between the larger batches: {measured.value:.3f} "
-        f"[{measured.lo:.3f}, {measured.hi:.3f}], {error:+.1%}"
-    )
     if largest < 4 * (fit.ceiling - 1):
-        why += f"; an extrapolation: B = {largest:.0f} reaches {fit.model.speedup(largest) / fit.ceiling:.0%} of it"
-    holds = abs(error) <= tolerance
-    return Verdict(
-        "ceiling", server, subject, fit.ceiling, measured.value, tolerance, "holds" if holds else "fails", why
-    )
+        reached = float(fit.model.speedup(largest)) / fit.ceiling
+        why += f"; an extrapolation: B = {largest:.0f} reaches {reached:.0%} of it"
+    return Verdict("ceiling", server, subject, fit.ceiling, measured.value, tolerance, outcome, why)
 
 
 def _serial(samples: pd.DataFrame) -> pd.Series[float]:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-from bench.analysis.verdict import Verdict, from_gate
+from bench.analysis.verdict import Outcome, Verdict, from_gate
 from bench.measure.gates import Gate, enough_samples, load_point_gates
 from bench.measure.latency import percentile, summarise
 from bench.measure.requests import Requests
@@ -87,27 +87,29 @@ def generator_gates(point: Point) -> tuple[Gate, ...]:
     return tuple(g for g in _gates(point) if g.name in GENERATOR_GATES)
 
 
-def point_verdicts(point: Point) -> list[Verdict]:
-    """The generator's gates, Little's law and errors of one point."""
-    subject = point.label
-    window = point.window()
-    verdicts = [_generator(point)]
-    verdicts += [_steady(gate, point, subject) for gate in _gates(point) if gate.name not in GENERATOR_GATES]
-    errors = int(np.count_nonzero(window.sent & ~window.ok))
-    causes = point.rows.loc[~point.rows["cause"].isin(["", "shed", "never sent"]), "cause"].value_counts()
-    why = ", ".join(f"{count} × {cause}" for cause, count in causes.items())
-    verdicts.append(
-        Verdict("errors", point.server, subject, 0.0, float(errors), 0.0, "fails" if errors else "holds", why)
-    )
+def is_valid(point: Point) -> bool:
+    """Whether the generator did its part."""
+    return all(gate.holds for gate in generator_gates(point))
+
+
+def rate_verdicts(points: Sequence[Point], replications: int) -> list[Verdict]:
+    """One server at one rate: enough valid replications, and Little's law and errors of each valid one.
+
+    A replication in which the generator was late stays in load.csv as invalid and is not used; it was repeated.
+    """
+    verdicts = [_generator(points, replications)]
+    for point in filter(is_valid, points):
+        verdicts += [_steady(gate, point) for gate in _gates(point) if gate.name not in GENERATOR_GATES]
+        verdicts.append(_errors(point))
     return verdicts
 
 
 def objective_verdict(points: Sequence[Point], q: float, objective_s: float) -> Verdict:
-    """The percentile of all replications' response times at one rate, pooled, against the objective."""
+    """The percentile of all valid replications' response times at one rate, pooled, against the objective."""
     server, rate = points[0].server, points[0].rate_per_s
     subject = f"p{q:g} at {rate:g}/s"
-    each = [window.response_s[window.ok] for window in (point.window() for point in points)]
-    pooled = np.concatenate(each)
+    each = [window.response_s[window.ok] for window in (p.window() for p in points if is_valid(p))]
+    pooled = np.concatenate([np.empty(0), *each])
     enough = enough_samples(len(pooled), q)
     measured = percentile(pooled, q)
     if not enough.holds:
@@ -131,39 +133,38 @@ def _gates(point: Point) -> tuple[Gate, ...]:
     return load_point_gates(point.requests, point.warmup_s, point.duration_s)
 
 
-def _generator(point: Point) -> Verdict:
-    """All of the generator's gates in one row: the first that fails, or the dispatch delay."""
-    gates = generator_gates(point)
-    failed = [gate for gate in gates if not gate.holds]
-    shown = failed[0] if failed else next(gate for gate in gates if gate.name == "p99 dispatch delay")
-    verdict = from_gate(shown, point.server, point.label)
-    why = "; ".join(f"{gate.name}: {gate.remedy}" for gate in failed)
-    return Verdict(
-        "generator",
-        verdict.server,
-        verdict.subject,
-        verdict.expected,
-        verdict.measured,
-        "",
-        verdict.outcome,
-        why,
-    )
+def _generator(points: Sequence[Point], replications: int) -> Verdict:
+    server, subject = points[0].server, f"{points[0].rate_per_s:g}/s"
+    late = [(point, gate) for point in points for gate in generator_gates(point) if not gate.holds]
+    valid = sum(is_valid(point) for point in points)
+    why = "; ".join(f"{point.label}: {gate.name} {gate.measured}, expected {gate.expected}" for point, gate in late)
+    outcome: Outcome = "holds"
+    if valid < replications:
+        outcome = "invalid"
+        why += f"; {late[0][1].remedy}" if late else "the run ended before"
+    return Verdict("generator", server, subject, replications, valid, 0.0, outcome, why)
 
 
-def _steady(gate: Gate, point: Point, subject: str) -> Verdict:
-    verdict = from_gate(gate, point.server, subject)
+def _errors(point: Point) -> Verdict:
     window = point.window()
-    half = point.warmup_s + point.duration_s / 2
-    response, early = window.response_s, window.scheduled_s < half
-    growth = (
-        np.nanmean(response[~early & window.ok]) / np.nanmean(response[early & window.ok])
-        if _both(early, window.ok)
-        else 1.0
-    )
-    if gate.holds or growth < GROWTH:
+    errors = int(np.count_nonzero(window.sent & ~window.ok))
+    causes = point.rows.loc[~point.rows["cause"].isin(["", "shed", "never sent"]), "cause"].value_counts()
+    why = ", ".join(f"{count} × {cause}" for cause, count in causes.items())
+    return Verdict("errors", point.server, point.label, 0.0, float(errors), 0.0, "fails" if errors else "holds", why)
+
+
+def _steady(gate: Gate, point: Point) -> Verdict:
+    verdict = from_gate(gate, point.server, point.label)
+    window = point.window()
+    early = window.scheduled_s < point.warmup_s + point.duration_s / 2
+    response = window.response_s
+    if gate.holds or not _both(early, window.ok):
+        return verdict
+    growth = float(np.mean(response[~early & window.ok]) / np.mean(response[early & window.ok]))
+    if growth < GROWTH:
         return verdict
     why = f"response times grow ×{growth:.1f} from the window's first half to its second: overload, no steady state"
-    return Verdict(gate.name, point.server, subject, gate.expected, gate.measured, "", "fails", why)
+    return Verdict(gate.name, point.server, point.label, gate.expected, gate.measured, "", "fails", why)
 
 
 def _both(early: np.ndarray, ok: np.ndarray) -> bool:

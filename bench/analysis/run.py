@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bench.analysis import answers as answer_checks
 from bench.analysis.calibration import LAW_LAYER, Speedup, fit_all, law_verdicts, speedups
-from bench.analysis.load import Point, load_row, objective_verdict, point_verdicts, rates
+from bench.analysis.load import Point, load_row, objective_verdict, rate_verdicts, rates
 from bench.analysis.verdict import Outcome, Verdict, exit_code
 from bench.scenario.spec import Scenario
 from bench.theory.fit import AffineFit
@@ -82,13 +82,10 @@ def analyse(raw: RawRun) -> Analysis:
         )  # fmt: skip
         sentences[server.name] = plain_sentence(fit.model, server.max_batch_size)
     objective = scenario.slo
-    for point in raw.points:
-        verdicts += point_verdicts(point)
-    if objective is not None:
-        verdicts += [
-            objective_verdict(points, objective.percentile, objective.response_time_s)
-            for points in rates(raw.points).values()
-        ]
+    for points in rates(raw.points).values():
+        verdicts += rate_verdicts(points, scenario.load.replications)
+        if objective is not None:
+            verdicts.append(objective_verdict(points, objective.percentile, objective.response_time_s))
     load = pd.DataFrame([load_row(p, objective.response_time_s if objective else None) for p in raw.points])
     return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences)
 

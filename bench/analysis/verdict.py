@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bench.measure.gates import Gate
+from bench.theory.interval import Interval
 
 Outcome = Literal["holds", "fails", "invalid", "not applicable"]
 Value = float | str
@@ -24,6 +25,22 @@ class Verdict:
     tolerance: Value
     outcome: Outcome
     why: str
+
+
+def judge(error: Interval, tolerance: float) -> tuple[Outcome, str]:
+    """Outcome and words for a relative error with its 95 % interval.
+
+    fails: all of the interval lies beyond the tolerance. holds: the error is within it, or cannot be told from being
+    so while the interval is narrow enough to tell twice the tolerance apart. invalid: too wide to say anything.
+    """
+    text = f"off by {error.value:+.1%} [{error.lo:+.1%}, {error.hi:+.1%}]"
+    if abs(error.value) <= tolerance:
+        return "holds", text
+    if error.lo > tolerance or error.hi < -tolerance:
+        return "fails", text
+    if (error.hi - error.lo) / 2 <= tolerance:
+        return "holds", f"{text}: cannot be told from {tolerance:.0%}"
+    return "invalid", f"{text}: too wide for a tolerance of {tolerance:.0%}; raise calibration.max_duration"
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
