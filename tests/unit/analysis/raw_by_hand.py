@@ -89,13 +89,13 @@ def fail(frame: pd.DataFrame, which: slice, status: int, cause: str, *, answered
     return changed
 
 
-def scenario(*servers: str, objective_s: float | None = 0.060) -> Scenario:
+def scenario(*servers: str, objective_s: float | None = 0.060, replications: int = 1) -> Scenario:
     names = servers or ("triton", "torchserve")
     return Scenario(
         "by-hand",
         Calibrated(0.006, 0.003),
         tuple(Server(name, "torchserve" if name == "torchserve" else "triton") for name in names),
         Calibration(SIZES),
-        Load(rates_per_s=(100.0,)),
+        Load(rates_per_s=(100.0,), replications=replications),
         None if objective_s is None else Objective(99.0, objective_s),
     )

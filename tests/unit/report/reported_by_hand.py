@@ -22,7 +22,7 @@ def scenario(servers: tuple[str, ...] = ("triton", "torchserve"), objective: Obj
         Calibrated(0.006, 0.003),
         tuple(Server(name, "triton") for name in servers),
         Calibration(tuple(TIMES)),
-        Load(rates_per_s=(50.0, 100.0)),
+        Load(rates_per_s=(50.0, 100.0), replications=2),
         objective,
     )
 

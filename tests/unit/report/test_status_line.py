@@ -68,9 +68,7 @@ def test_on_a_terminal_the_line_rewrites_itself_and_is_cleared(clock: Clock) -> 
     line.tell("first", None)
     line.tell("second", 1.0)
     line.clear()
-    assert stream.getvalue() == (
-        "\r\x1b[K   0.0 s  first\r\x1b[K   0.0 s  second  ████████████████████ 100%\r\x1b[K"
-    )
+    assert stream.getvalue() == ("\r\x1b[K   0.0 s  first\r\x1b[K   0.0 s  second  ████████████████████ 100%\r\x1b[K")
     assert "\n" not in stream.getvalue()
 
 

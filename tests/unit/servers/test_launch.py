@@ -70,7 +70,7 @@ def properties(made: RunningServer) -> dict[str, str]:
 
 
 def test_the_kinds_are_the_two_servers() -> None:
-    assert KINDS == {"triton": Triton, "torchserve": TorchServe}
+    assert {"triton": Triton, "torchserve": TorchServe} == KINDS
 
 
 # ---- Triton
@@ -146,9 +146,7 @@ def test_what_triton_reads_back_is_confirmed_or_named_with_both_values(
     )
 
 
-def test_batching_that_triton_added_by_itself_is_named(
-    triton: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batching_that_triton_added_by_itself_is_named(triton: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triton, "control", Says(TRITON_CONFIG))
     with pytest.raises(ServerError, match="dynamic batching asked False, the server has True"):
         triton.confirm(replace(production("cnn", triton.spec), batching=False))
@@ -167,9 +165,7 @@ def test_tritons_counters_become_seconds(triton: RunningServer, monkeypatch: pyt
     assert found.batches == {4: (3, pytest.approx(0.06)), 1: (0, 0.0)}
 
 
-def test_a_refusal_to_load_is_told_in_tritons_own_words(
-    triton: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_to_load_is_told_in_tritons_own_words(triton: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triton, "control", Says('{"error": "failed to load cnn_b4"}', 400))
     with pytest.raises(ServerError, match="mine: cnn_b4 could not be loaded: failed to load cnn_b4"):
         triton.serve([exactly("cnn", 4)])
@@ -194,13 +190,16 @@ def test_torchserve_listens_on_loopback_alone_and_on_its_own_ports(torchserve: R
 
 def test_torchserve_asks_for_no_token_and_takes_no_settings_from_outside(torchserve: RunningServer) -> None:
     found = properties(torchserve)
-    assert found["disable_token_authorization"] == "true"
-    assert found["enable_model_api"] == "true"
-    assert found["enable_envvars_config"] == "false"
-    assert found["metrics_mode"] == "prometheus"
-    assert found["job_queue_size"] == "100000"
-    assert found["default_startup_timeout"] == "8"
-    assert found["allowed_urls"] == "file://.*"
+    expected = {
+        "disable_token_authorization": "true",
+        "enable_model_api": "true",
+        "enable_envvars_config": "false",
+        "metrics_mode": "prometheus",
+        "job_queue_size": "100000",
+        "default_startup_timeout": "8",
+        "allowed_urls": "file://.*",
+    }
+    assert {name: found.get(name) for name in expected} == expected
     command = torchserve.launch().command
     assert {"--foreground", "--disable-token-auth", "--enable-model-api", "--no-config-snapshots"} <= set(command)
 

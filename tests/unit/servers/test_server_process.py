@@ -97,9 +97,7 @@ def test_a_stopped_server_is_gone_and_so_is_its_folder(started: Started, tempora
     assert server.log_text() == "up\n"
 
 
-def test_stopping_twice_or_before_the_start_does_nothing(
-    started: Started, tmp_path: Path, temporary: Path
-) -> None:
+def test_stopping_twice_or_before_the_start_does_nothing(started: Started, tmp_path: Path, temporary: Path) -> None:
     server = started(SLEEPS)
     server.stop()
     server.stop()
@@ -230,7 +228,6 @@ def test_a_port_is_held_by_the_server_that_listens_on_it_and_by_no_other(started
         assert not server.holds_port(mine.getsockname()[1])
     server.stop()
     assert not server.holds_port(port)
-
 
 
 def test_ctrl_c_during_a_stop_waits_until_nothing_is_left(started: Started, temporary: Path) -> None:
