@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -71,9 +73,10 @@ def run(
     Example: serve-bench run scenarios/quickstart.yaml --set load.duration=20s --server triton
     """
     with _Guard(debug, quiet) as guard:
-        from bench.runner import Options, close_manifest, run_scenario
+        loaded = _load(scenario, set_, server, seed)
+        from bench.runner import Options, close_manifest, run_scenario  # heavy: a broken file is told before it
 
-        finished = run_scenario(_load(scenario, set_, server, seed), Options(out, rebuild=rebuild), guard.status.tell)
+        finished = run_scenario(loaded, Options(out, rebuild=rebuild), guard.status.tell)
         verdict, code = _verdict(finished)
         close_manifest(finished, verdict, code)
         guard.status.clear()
@@ -153,12 +156,13 @@ def report(
     Example: serve-bench report results/quickstart/20260101T120000Z-a1b2c3
     """
     with _Guard(debug) as guard:
-        from bench import runner
-        from bench.report.console import print_run
         from bench.store import RunFolder
 
         folder = RunFolder(run_folder)
         manifest = folder.manifest()
+        from bench import runner
+        from bench.report.console import print_run
+
         analysis = runner.report(folder)
         if json_:
             _print_json({**manifest, "run": str(run_folder)})
@@ -193,6 +197,8 @@ def law(
 
         if (c is None) != (m is None) or (c is None and rate is None):
             raise ScenarioError("law: expected --c and --m, or --rate with --delay or --batch; serve-bench law --help")
+        if rate is not None and not (0 < rate < math.inf and (delay is not None or batch is not None)):
+            raise ScenarioError(f"law: expected --rate above 0 with --delay or --batch, found --rate {rate:g}")
         try:
             values = law_values(_duration("--c", c), _duration("--m", m), batch, rate, _duration("--delay", delay))
         except ValueError as error:
@@ -239,8 +245,10 @@ class _Guard:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.status.clear()
-        if error is None or isinstance(error, typer.Exit | SystemExit) or self._debug:
+        if error is None or isinstance(error, typer.Exit | SystemExit):
             return
+        if self._debug:
+            traceback.print_exception(error)
         _print_error(error)
         raise typer.Exit(_code(error)) from None
 
@@ -281,8 +289,6 @@ def _verdict(finished: Finished) -> tuple[str, int]:
 
 def _show(finished: Finished, verdict: str, code: int, *, json_: bool, debug: bool) -> None:
     if debug and finished.error is not None:
-        import traceback
-
         traceback.print_exception(finished.error)
     if finished.error is not None:
         _print_error(finished.error)

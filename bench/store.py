@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from bench.analysis.load import Counted, Point
+from bench.analysis.load import LOAD_COLUMNS, Counted, Point
 from bench.analysis.run import Analysis, Answers, RawRun
 from bench.errors import ScenarioError
 from bench.scenario.stored import from_json
@@ -80,7 +80,7 @@ class RunFolder:
         columns |= {f"output_{i}": answers[:, i] for i in range(answers.shape[1])}
         if labels is not None:
             columns["label"] = labels
-        pq.write_table(pa.table(columns), self._samples(server) / "answers.parquet")
+        _write_parquet(pa.table(columns), self._samples(server) / "answers.parquet")
 
     def write_point(self, point: Point) -> None:
         """samples/<server>/<point>.parquet, its settings and the server's counts among the file's metadata."""
@@ -90,8 +90,8 @@ class RunFolder:
         }  # fmt: skip
         table = pa.Table.from_pandas(point.rows, preserve_index=False)
         table = table.replace_schema_metadata({POINT_KEY: json.dumps(about).encode()})
-        name = f"rate={point.rate_per_s:g}-replication={point.replication}.parquet"
-        pq.write_table(table, self._samples(point.server) / name)
+        name = f"rate={_plain(point.rate_per_s)}-replication={point.replication}.parquet"
+        _write_parquet(table, self._samples(point.server) / name)
 
     def server_folder(self, server: str) -> Path:
         folder = self.path / "servers" / server
@@ -128,7 +128,7 @@ class RunFolder:
             "holds",
         ]
         self._table("speedup", [asdict(row) for row in analysis.speedups], names)
-        analysis.load.to_csv(self.path / "load.csv", index=False)
+        analysis.load.to_csv(self.path / "load.csv", index=False, columns=list(LOAD_COLUMNS))
         names = ["check", "server", "subject", "expected", "measured", "tolerance", "outcome", "why"]
         self._table("verdicts", [asdict(verdict) for verdict in analysis.verdicts], names)
 
@@ -152,10 +152,13 @@ class RunFolder:
     def read(self) -> RawRun:
         """Everything measured so far, also of a run that was interrupted."""
         manifest = self.manifest()
-        scenario = from_json(manifest["scenario"])
+        try:
+            scenario = from_json(manifest["scenario"])
+        except (KeyError, ValueError) as error:
+            raise ScenarioError(f"{self.path}/manifest.json: expected the scenario as it ran, found {error}") from error
         calibration = self.path / "calibration.csv"
         empty = pd.DataFrame(columns=CALIBRATION_COLUMNS)
-        samples = pd.read_csv(calibration) if calibration.exists() else empty
+        samples = _read_calibration(calibration) if calibration.exists() else empty
         points = [point for server in scenario.servers for point in self._points(server.name)]
         answers = self._answers([server.name for server in scenario.servers])
         return RawRun(scenario, samples, tuple(points), answers, manifest.get("unproven_batches", {}))
@@ -163,7 +166,10 @@ class RunFolder:
     def _points(self, server: str) -> list[Point]:
         points = []
         for file in (self.path / "samples" / server).glob("rate=*.parquet"):
-            table = pq.read_table(file)
+            try:
+                table = pq.read_table(file)
+            except pa.ArrowInvalid:
+                continue  # cut off by a full disk, say: the other points can still be read
             about = json.loads(table.schema.metadata[POINT_KEY])
             counted = Counted(**about.pop("counted")) if about["counted"] else about.pop("counted")
             points.append(Point(server=server, rows=table.to_pandas(), counted=counted, **about))
@@ -176,11 +182,33 @@ class RunFolder:
             file = self.path / "samples" / server / "answers.parquet"
             if not file.exists():
                 continue
-            frame = pd.read_parquet(file)
+            try:
+                frame = pd.read_parquet(file)
+            except pa.ArrowInvalid:
+                continue
             served[server] = frame.filter(regex=r"^output_\d+$").to_numpy(dtype=np.float32)
             expected = frame.filter(regex=r"^expected_\d+$").to_numpy(dtype=np.float32)
             labels = frame["label"].to_numpy(dtype=np.int64) if "label" in frame else None
         return None if expected is None else Answers(served, expected, labels)
+
+
+def _write_parquet(table: pa.Table, file: Path) -> None:
+    """Replaced whole, so that an interrupted write leaves no half file under the name."""
+    new = file.with_suffix(".new")
+    pq.write_table(table, new)
+    new.replace(file)
+
+
+def _read_calibration(file: Path) -> pd.DataFrame:
+    """Names stay text, also those that look like numbers or like nothing."""
+    numbers = ["batch_size", "repeat", "time_s", "block"]
+    names = {"server": str, "layer": str}
+    return pd.read_csv(file, dtype=names, keep_default_na=False, na_values={column: [""] for column in numbers})
+
+
+def _plain(rate_per_s: float) -> str:
+    """'50' for 50.0, every digit of any other: a rate names its file."""
+    return str(int(rate_per_s)) if rate_per_s.is_integer() else repr(rate_per_s)
 
 
 def point_rows(

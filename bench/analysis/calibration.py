@@ -18,6 +18,7 @@ from bench.theory.ratio import measured_ceiling, speedup_interval, upper_half
 Floats = NDArray[np.float64]
 # Visits to each batch size: with two, a single disturbed one moves the fit by percents.
 FEWEST_BLOCKS = 10
+FEWEST_TO_FIT = 3
 LAW_LAYER = "compute"
 SERIAL_LAYER = "compute_serial"
 
@@ -45,11 +46,11 @@ def visits(samples: pd.DataFrame, layer: str) -> pd.DataFrame:
 def fit_layer(samples: pd.DataFrame, layer: str, affine_tolerance: float) -> AffineFit | None:
     """c and m of one server's layer from its visits; None before there is enough to fit."""
     table = visits(samples, layer)
-    if len(table) < 2 or len(table.columns) < 2:
-        return None
     sizes = np.broadcast_to(np.asarray(table.columns, dtype=np.float64), table.shape)
     times = table.to_numpy(dtype=np.float64)
     taken = np.isfinite(times)
+    if len(table) < 2 or np.count_nonzero(taken) < FEWEST_TO_FIT or np.count_nonzero(taken.any(axis=0)) < 2:
+        return None
     return fit_affine(sizes[taken], times[taken], affine_tolerance=affine_tolerance)
 
 
@@ -159,7 +160,8 @@ def _median_interval(values: Floats) -> Interval:
 def _ceiling(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: float) -> Verdict:
     measured = ceiling(samples)
     subject = "1 + c/m"
-    if measured is None or not math.isfinite(fit.ceiling) or not math.isfinite(measured.value):
+    bounds = () if measured is None else (fit.ceiling, fit.ceiling_hi, measured.value, measured.hi)
+    if measured is None or not all(map(math.isfinite, bounds)):
         why = "m cannot be told from 0, so there is no ceiling to compare" if measured else "too few batch sizes"
         return Verdict("ceiling", server, subject, fit.ceiling, "unbounded", tolerance, "not applicable", why)
     outcome, why = judge(_relative(measured, fit.ceiling), tolerance)

@@ -17,6 +17,14 @@ from bench.measure.requests import Requests
 # Of the generator's making; Little's law is the load's own, and an overload breaks it honestly.
 GENERATOR_GATES = ("all sent", "last send on time", "p99 dispatch delay", "mean dispatch delay")
 GROWTH = 1.5
+LOAD_COLUMNS = (
+    "server", "rate_per_s", "replication", "scheduled", "sent", "completed", "errors", "shed",
+    "throughput_per_s", "goodput_per_s",
+    *(f"response_{name}_s" for name in ("mean", "p50", "p90", "p95", "p99", "p999", "max")),
+    *(f"round_trip_{name}_s" for name in ("mean", "p50", "p99")),
+    *(f"dispatch_delay_{name}_s" for name in ("p50", "p99", "max")),
+    "mean_batch_size", "queue_wait_mean_s", "compute_mean_s", "network_mean_s", "valid", "reason",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +75,7 @@ def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
     queue_s, compute_s, batch_size = _server_side(point)
     ok = point.requests.where(point.requests.ok)
     round_trip_s = float(np.mean(ok.round_trip_s)) if len(ok) else math.nan
-    del summary["dispatch_delay_mean_s"]
-    return {
+    row = {
         "server": point.server,
         "rate_per_s": point.rate_per_s,
         "replication": point.replication,
@@ -80,6 +87,7 @@ def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
         "valid": not failed,
         "reason": "; ".join(f"{gate.name}: {gate.measured}, expected {gate.expected}" for gate in failed),
     }
+    return {column: row[column] for column in LOAD_COLUMNS}
 
 
 def generator_gates(point: Point) -> tuple[Gate, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bench.analysis import answers as answer_checks
 from bench.analysis.calibration import LAW_LAYER, Speedup, fit_all, law_verdicts, speedups
-from bench.analysis.load import Point, load_row, objective_verdict, rate_verdicts, rates
+from bench.analysis.load import LOAD_COLUMNS, Point, load_row, objective_verdict, rate_verdicts, rates
 from bench.analysis.verdict import Outcome, Verdict, exit_code
 from bench.scenario.spec import Scenario
 from bench.theory.fit import AffineFit
@@ -86,7 +86,8 @@ def analyse(raw: RawRun) -> Analysis:
         verdicts += rate_verdicts(points, scenario.load.replications)
         if objective is not None:
             verdicts.append(objective_verdict(points, objective.percentile, objective.response_time_s))
-    load = pd.DataFrame([load_row(p, objective.response_time_s if objective else None) for p in raw.points])
+    objective_s = objective.response_time_s if objective is not None else None
+    load = pd.DataFrame([load_row(p, objective_s) for p in raw.points], columns=list(LOAD_COLUMNS))
     return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences)
 
 

@@ -95,12 +95,13 @@ def dispatch_delay_p99(summary: Summary) -> Gate:
 
 
 def dispatch_delay_mean(summary: Summary) -> Gate:
-    """Mean dispatch delay <= 5 % of the mean response time; fails when nothing completed."""
-    limit = _MEAN_DELAY_SHARE * summary.response_mean_s
+    """Mean dispatch delay <= max(1 ms, 5 % of the mean response time); 1 ms when nothing completed."""
+    share = _MEAN_DELAY_SHARE * summary.response_mean_s if summary.completed else 0.0
+    limit = max(_CLOCK_S, share)
     return Gate(
         "mean dispatch delay",
         summary.dispatch_delay_mean_s <= limit,
-        f"at most {_ms(limit)}, 5 % of the mean response time",
+        f"at most {_ms(limit)}, the larger of 1 ms and 5 % of the mean response time",
         _ms(summary.dispatch_delay_mean_s),
         _SLOWER_OR_ELSEWHERE,
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bench.analysis.run import Analysis
@@ -132,6 +133,7 @@ def _verdicts(verdicts: Iterable[Verdict]) -> Table:
             )
         table.add_row(
             verdict.check, verdict.server, verdict.subject, *values, tolerance,
-            f"[{STYLES[verdict.outcome]}]{verdict.outcome}[/]", "" if verdict.outcome == "holds" else verdict.why,
+            f"[{STYLES[verdict.outcome]}]{verdict.outcome}[/]",
+            "" if verdict.outcome == "holds" else escape(verdict.why),
         )  # fmt: skip
     return table

@@ -25,7 +25,7 @@ def law_values(
                 "throughput_per_s": model.throughput_per_s(B),
                 "sentence": plain_sentence(model, B),
             }
-    if rate_per_s:
+    if rate_per_s is not None:
         values["rate_per_s"] = rate_per_s
         if d_s is not None:
             values |= {"d_s": d_s, "expected_B": expected_arrivals(rate_per_s, d_s)}

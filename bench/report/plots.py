@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import matplotlib as mpl
@@ -44,7 +45,7 @@ def write_plots(folder: Path, raw: RawRun, analysis: Analysis) -> None:
 
 def _latency_vs_batch(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
     drawn = False
-    for (server, fits), colour in zip(analysis.fits.items(), COLOURS, strict=False):
+    for (server, fits), colour in zip(analysis.fits.items(), cycle(COLOURS), strict=False):
         samples = raw.samples[raw.samples["server"] == server]
         for layer, marker, line in SHOWN_LAYERS:
             if layer not in fits:
@@ -68,7 +69,7 @@ def _latency_vs_batch(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
 
 
 def _speedup(axes: Axes, _raw: RawRun, analysis: Analysis) -> bool:
-    for (server, fits), colour in zip(analysis.fits.items(), COLOURS, strict=False):
+    for (server, fits), colour in zip(analysis.fits.items(), cycle(COLOURS), strict=False):
         rows = [row for row in analysis.speedups if row.server == server]
         if not rows:
             continue
@@ -102,7 +103,7 @@ def _response_vs_load(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
     load = analysis.load
     if load.empty:
         return False
-    for server, colour in zip(analysis.fits, COLOURS, strict=False):
+    for server, colour in zip(analysis.fits, cycle(COLOURS), strict=False):
         own = load[load["server"] == server]
         for column, marker, line in (("response_p50_s", "o", "-"), ("response_p99_s", "^", "--")):
             grouped = own.groupby("rate_per_s")[column]

@@ -6,6 +6,7 @@ library's redraw of some milliseconds would make the next requests late.
 
 from __future__ import annotations
 
+import shutil
 import time
 from typing import TextIO
 
@@ -34,7 +35,8 @@ class StatusLine:
         if self._terminal:
             if step == self._step and now - self._last < 0.1:
                 return
-            self._stream.write(f"\r\x1b[K{self._line(text, fraction, now)}"[:220])
+            width = shutil.get_terminal_size().columns - 1
+            self._stream.write(f"\r\x1b[K{self._line(text, fraction, now)[:width]}")
             self._shown = True
         elif step != self._step or now - self._last > SECONDS_BETWEEN_PLAIN_LINES:
             self._stream.write(f"{self._line(text, fraction, now)}\n")

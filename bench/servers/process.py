@@ -163,7 +163,7 @@ def claim_ports(asked: Mapping[str, int], names: Sequence[str], server: str) -> 
     held: list[socket.socket] = []
     ports: dict[str, int] = {}
     try:
-        for name in names:
+        for name in sorted(names, key=lambda name: name not in asked):  # asked ones first: none is given away
             probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             held.append(probe)  # all are held until all are chosen, so that no two get the same one
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

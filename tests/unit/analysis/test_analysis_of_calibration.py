@@ -79,11 +79,6 @@ def test_there_is_no_fit_of_one_block_or_of_one_batch_size() -> None:
     assert fit_layer(calibration().iloc[:0], "compute", 0.05) is None
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=ValueError,
-    reason="fit_layer asks for 2 blocks and 2 sizes, but not for the 3 visits that fit_affine needs",
-)
 def test_there_is_no_fit_while_two_blocks_have_seen_one_batch_size_each() -> None:
     samples = calibration({1: 0.009, 2: 0.012}, blocks=2)
     first = (samples["block"] == 0) & (samples["batch_size"] == 1)
@@ -230,10 +225,6 @@ def test_a_model_without_a_cost_per_request_has_no_ceiling_to_compare() -> None:
     assert "m cannot be told from 0" in found.why
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="_ceiling looks at the estimates, which are finite by chance, and not at whether their intervals are",
-)
 def test_a_slope_within_the_noise_has_no_ceiling_to_compare_either() -> None:
     rng = np.random.default_rng(1)
     samples = calibration({1: 0.006, 2: 0.006, 5: 0.006, 10: 0.00602}, serial_s=0.006)

@@ -107,11 +107,6 @@ def test_a_point_of_nothing_but_errors_has_a_row_without_times() -> None:
     assert math.isnan(row["response_p99_s"])  # type: ignore[arg-type]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a gate of the generator compares with the mean response time, of which there is none without a success: "
-    "the generator is blamed for what the server refused, and nothing is said of errors",
-)
 def test_a_server_that_answers_nothing_but_errors_fails_and_the_generator_is_not_blamed() -> None:
     verdicts = by_check(rate_verdicts([point(fail(rows(steady()), slice(None), 503, "queue full"))], 1))
     assert verdicts["generator"].outcome == "holds"

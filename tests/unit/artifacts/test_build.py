@@ -140,9 +140,6 @@ def test_a_folder_that_was_removed_is_built_again(model: ServedModel, tmp_path: 
     assert again.checksums == first.checksums
 
 
-@pytest.mark.xfail(
-    strict=True, reason="build() leaves the old record beside a folder that it empties, so half a build is used again"
-)
 def test_half_an_artifact_is_not_used_again(
     model: ServedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,7 +66,6 @@ def test_a_model_without_a_ceiling_is_drawn_without_one(tmp_path: Path) -> None:
     assert (tmp_path / "speedup.png").exists()
 
 
-@pytest.mark.xfail(strict=True, reason="the servers are zipped with four colours, so a fifth is left out of the plots")
 def test_a_fifth_server_is_drawn_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a", "b", "c", "d", "e")
     raw = RawRun(scenario(names), pd.concat([calibration(name) for name in names]), (), None)

@@ -112,9 +112,6 @@ def test_the_bar_never_leaves_its_frame(clock: Clock, fraction: float, full: int
     assert (stream.getvalue().count("█"), stream.getvalue().count("░")) == (full, 20 - full)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="tell() cuts at 220 characters: a narrower terminal wraps, and \\r\\x1b[K clears one row only"
-)
 def test_a_line_fits_the_terminal_so_that_it_can_be_cleared(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     stream = Terminal()

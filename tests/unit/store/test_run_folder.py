@@ -157,7 +157,6 @@ def test_points_come_in_the_order_of_their_rates_and_replications(folder: RunFol
     ]  # fmt: skip
 
 
-@pytest.mark.xfail(strict=True, reason="a point's file is named with six digits of its rate, so one replaces the other")
 def test_two_rates_that_are_alike_in_six_digits_keep_a_file_each(folder: RunFolder) -> None:
     folder.write_point(point(rate_per_s=100.0001))
     folder.write_point(point(rate_per_s=100.0002))
@@ -271,11 +270,6 @@ def test_a_run_that_has_just_begun_has_nothing_to_say(folder: RunFolder) -> None
     assert len(pd.read_csv(folder.path / "verdicts.csv")) == 0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=pd.errors.EmptyDataError,
-    reason="write_tables names no columns for load.csv, so a run without a load point writes a file without a header",
-)
 def test_a_run_without_a_load_point_still_has_the_columns_of_load_csv(folder: RunFolder) -> None:
     folder.write_tables(analyse(folder.read()))
     assert columns(pd.read_csv(folder.path / "load.csv")).startswith("server, rate_per_s, replication")
@@ -303,9 +297,6 @@ def test_a_calibration_cut_off_in_its_last_line_can_still_be_read(folder: RunFol
     assert fits["compute"].c_s == pytest.approx(0.006, rel=2e-3)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="write_point and write_answers write in place, and read() takes what a full disk left of a file"
-)
 @pytest.mark.parametrize("name", ["rate=100-replication=1", "answers"])
 def test_samples_cut_off_by_a_full_disk_do_not_hide_what_else_was_measured(folder: RunFolder, name: str) -> None:
     whole_run(folder, scenario())
@@ -352,11 +343,6 @@ def test_a_run_of_another_format_is_refused_with_both_versions(folder: RunFolder
     assert caught.value.message == f"{file}: expected format version 1, found {version}"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=(KeyError, ValueError),
-    reason="read() lets what the manifest's scenario lacks through as KeyError or pydantic's error, exit code 3",
-)
 @pytest.mark.parametrize("text", ['{"format_version": 1}', '{"format_version": 1, "scenario": {"name": "x"}}'])
 def test_a_manifest_without_a_whole_scenario_is_no_run(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
@@ -377,9 +363,6 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, place: str) -> 
 # ---- names that look like something else
 
 
-@pytest.mark.xfail(
-    strict=True, reason="read() lets pandas guess the type of the column server, so such a name is no longer the name"
-)
 @pytest.mark.parametrize("name", ["1", "007", "NA", "null", "nan", "1e3", "True"])
 def test_a_server_is_found_again_whatever_its_name_looks_like(tmp_path: Path, name: str) -> None:
     made = RunFolder.create(tmp_path, "by-hand")
