@@ -116,11 +116,13 @@ def measure(job: Job, server: Server) -> None:
     with _started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
         subject = _subject(job, running)
         loop.run(_then_close(subject, answers.prove_ready(subject, production)))
+        alone = running.process.processes()
         running.serve([off, *exact])
         for arm in (off, *exact):
             running.confirm(arm)
         calibrate(job, running, loop, off, exact)
         running.withdraw([off, *exact])
+        running.wait_for_processes(alone)
         for rate_index in range(len(job.scenario.load.rates_per_s)):
             load_rate(job, running, loop, production, rate_index)
 

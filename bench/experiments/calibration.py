@@ -1,8 +1,9 @@
 """T(B) at exactly B: batch sizes in random order, block after block, until c and m are known well enough.
 
-A block visits every batch size once, and once the model with batching off. The first batch of a visit is dropped: it
-pays for the switch. Two layers are timed: compute, what the server says it spent on the batch, with the executed
-batch size proven for each sample; path, what the client sees from its first write to the last answer.
+A block visits every batch size once, and once the model with batching off. The first batches of a visit are dropped:
+they pay for the switch, a network on two cores some 10 % for its first few milliseconds. Two layers are timed:
+compute, what the server says it spent on the batch, with the executed batch size proven for each sample; path, what
+the client sees from its first write to the last answer.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from bench.scenario.arms import Arm
 from bench.servers.server import Statistics
 
 WARM_UP_BATCHES = 8
-BATCHES_A_VISIT = 4  # the first is dropped
+DROPPED_S = 0.015  # and one batch at the least
+KEPT_S = 0.025
+FEWEST_KEPT = 3
 STATISTICS_PATIENCE_S = 2.0
 
 
@@ -108,10 +111,16 @@ async def calibrate(
 
 
 async def _visit(subject: Subject, visit: Visit, into: Calibration) -> None:
-    for repeat in range(BATCHES_A_VISIT):
-        timed = await _time_batch(subject, visit, into.blocks * BATCHES_A_VISIT + repeat)
-        if repeat == 0:
-            continue
+    turn = 0
+    began = time.monotonic()
+    while turn == 0 or time.monotonic() - began < DROPPED_S:
+        await _time_batch(subject, visit, into.blocks + turn)
+        turn += 1
+    kept_from = time.monotonic()
+    repeat = 0
+    while repeat < FEWEST_KEPT or time.monotonic() - kept_from < KEPT_S:
+        repeat += 1
+        timed = await _time_batch(subject, visit, into.blocks + turn + repeat)
         if timed is None:
             into.unproven += 1
             continue

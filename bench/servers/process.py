@@ -103,6 +103,10 @@ class ServerProcess:
             for connection in _connections(process)
         )
 
+    def processes(self) -> int:
+        """How many processes of the server live: itself, its workers and its stubs."""
+        return len(self._family())
+
     def stop(self) -> None:
         """Ends the whole group: SIGTERM, then SIGKILL; removes its temporary folder. Safe to call twice."""
         with interrupts_deferred():

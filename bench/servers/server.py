@@ -17,6 +17,7 @@ from bench.servers.process import LOOPBACK, Launch, ServerProcess, claim_ports
 from bench.servers.runtime import Runtime
 
 POLL_S = 0.05
+SETTLE_PATIENCE_S = 20.0
 LOADERS = 2  # models loaded at once: more only wait for each other on the cores
 
 
@@ -124,6 +125,13 @@ class RunningServer(ABC):
     def check_alive(self) -> None:
         """Raises ServerError when the server has died."""
         self.process.check_alive()
+
+    def wait_for_processes(self, most: int) -> None:
+        """Waits until no more than `most` processes live, so that those on their way out disturb no measurement."""
+        deadline = time.monotonic() + SETTLE_PATIENCE_S
+        while self.process.processes() > most and time.monotonic() < deadline:
+            self.tell(f"{self.spec.name}: waiting for unloaded models to end", None)
+            time.sleep(POLL_S)
 
     def confirm(self, arm: Arm) -> tuple[Setting, ...]:
         """What the server reads back for an arm. Raises ServerError naming both values where they differ."""
