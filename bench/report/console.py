@@ -34,30 +34,23 @@ def print_run(console: Console, analysis: Analysis) -> None:
 
 
 def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    """Units stand in the headers, so that a table fits a terminal of 100 columns."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index < 2 else "right", overflow="fold")
     return table
 
 
 def _fits(analysis: Analysis) -> Table:
-    table = _table(
-        "T(B) = c + B·m, 95 % intervals",
-        "server",
-        "layer",
-        "c",
-        "m",
-        "ceiling 1 + c/m",
-        "shape",
-        "largest residual",
-    )
+    columns = ("server", "layer", "c, ms", "m, ms", "ceiling", "shape", "off by")
+    table = _table("T(B) = c + B·m, 95 % intervals", *columns)
     for server, layers in analysis.fits.items():
         for layer, fit in layers.items():
             table.add_row(
                 server,
                 layer,
-                quantity.milliseconds_with_interval(fit.c_s, fit.c_lo_s, fit.c_hi_s),
-                quantity.milliseconds_with_interval(fit.m_s, fit.m_lo_s, fit.m_hi_s),
+                quantity.ms_with_interval(fit.c_s, fit.c_lo_s, fit.c_hi_s),
+                quantity.ms_with_interval(fit.m_s, fit.m_lo_s, fit.m_hi_s),
                 quantity.with_interval(fit.ceiling, fit.ceiling_lo, fit.ceiling_hi),
                 fit.shape,
                 quantity.share(fit.max_residual),
@@ -66,7 +59,7 @@ def _fits(analysis: Analysis) -> Table:
 
 
 def _speedups(analysis: Analysis) -> Table:
-    table = _table("Speedup S(B), compute layer", "server", "B", "measured", "B(c+m)/(c+Bm)", "error", "")
+    table = _table("Speedup S(B), compute layer", "server", "B", "measured", "B(c+m)/(c+Bm)", "off by", "")
     for row in analysis.speedups:
         table.add_row(
             row.server,
@@ -82,23 +75,22 @@ def _speedups(analysis: Analysis) -> Table:
 
 def _load(analysis: Analysis) -> Table:
     table = _table(
-        "Open-loop load, response time from the schedule",
-        "server", "rate/s", "rep", "sent", "errors", "p50", "p99", "batch", "queue w", "compute", "network",
-        "late p99", "valid",
+        "Open-loop load, ms: response time from the schedule, means of its parts, generator's lateness",
+        "server", "rate/s", "rep", "errors", "p50", "p99", "batch", "wait w", "compute", "network", "late p99", "",
     )  # fmt: skip
     for row in analysis.load.to_dict("records"):
-        times = ("queue_wait_mean_s", "compute_mean_s", "network_mean_s", "dispatch_delay_p99_s")
+        parts = ("queue_wait_mean_s", "compute_mean_s", "network_mean_s", "dispatch_delay_p99_s")
         table.add_row(
             str(row["server"]),
             quantity.number(row["rate_per_s"]),
             str(row["replication"]),
-            str(row["sent"]),
             str(row["errors"]),
-            quantity.milliseconds(row["response_p50_s"]),
-            quantity.milliseconds(row["response_p99_s"]),
+            quantity.ms(row["response_p50_s"]),
+            quantity.ms(row["response_p99_s"]),
             quantity.number(row["mean_batch_size"]),
-            *(quantity.milliseconds(row[name]) for name in times),
-            "yes" if row["valid"] else "no",
+            *(quantity.ms(row[name]) for name in parts),
+            "" if row["valid"] else "invalid",
+            style=None if row["valid"] else STYLES["invalid"],
         )
     return table
 
@@ -111,7 +103,7 @@ def _merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
     merged: list[Verdict] = []
     for rows in groups.values():
         if len(rows) > 1 and all(row.outcome == "holds" for row in rows) and rows[0].check not in UNITS:
-            subject = f"{len(rows)}: {rows[0].subject} … {rows[-1].subject}"
+            subject = f"{len(rows)} of {len(rows)}"
             merged.append(replace(rows[0], subject=subject, expected="", measured=""))
         else:
             merged += rows

@@ -7,12 +7,17 @@ import math
 
 def milliseconds(seconds: float) -> str:
     """'4.35 ms', three significant digits; '–' for what was not measured."""
-    return "–" if not math.isfinite(seconds) else f"{significant(seconds * 1000)} ms"
+    return f"{ms(seconds)} ms" if math.isfinite(seconds) else "–"
 
 
-def milliseconds_with_interval(value_s: float, lo_s: float, hi_s: float) -> str:
-    """'4.35 ms [4.33, 4.36]'."""
-    return f"{milliseconds(value_s)} [{significant(lo_s * 1000)}, {significant(hi_s * 1000)}]"
+def ms(seconds: float) -> str:
+    """'4.35', for a column that says ms."""
+    return significant(seconds * 1000) if math.isfinite(seconds) else "–"
+
+
+def ms_with_interval(value_s: float, lo_s: float, hi_s: float) -> str:
+    """'4.35 [4.33, 4.36]', for a column that says ms."""
+    return f"{ms(value_s)} [{significant(lo_s * 1000)}, {significant(hi_s * 1000)}]"
 
 
 def with_interval(value: float, lo: float, hi: float) -> str:

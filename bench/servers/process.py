@@ -23,6 +23,7 @@ LOOPBACK = "127.0.0.1"
 TERM_PATIENCE_S = 3.0  # TorchServe takes 4 s to say goodbye to nobody; nothing is lost with it
 KILL_PATIENCE_S = 5.0
 TAIL_LINES = 25
+LONGEST_TEMPORARY = 50  # a Unix socket's path, such as that of a TorchServe worker, has 107 characters at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,9 @@ class ServerProcess:
     def folder(self) -> Path:
         """Its temporary folder, made when first asked for and removed by `stop`."""
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix=f"serve-bench-{self.name}-"))
+            prefix = f"serve-bench-{self.name[:20]}-"
+            long = len(tempfile.gettempdir()) > LONGEST_TEMPORARY
+            self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp" if long else None))  # noqa: S108
         return self._folder
 
     def start(self, launch: Launch) -> None:

@@ -19,9 +19,10 @@ def test_times_are_read_in_milliseconds(seconds: float, text: str) -> None:
     assert quantity.milliseconds(seconds) == text
 
 
-def test_a_time_with_its_interval_says_the_unit_once() -> None:
-    assert quantity.milliseconds_with_interval(0.00435, 0.00433, 0.00436) == "4.35 ms [4.33, 4.36]"
-    assert quantity.milliseconds_with_interval(0.003, 0.0, math.inf) == "3.00 ms [0, ∞]"
+def test_in_a_column_of_milliseconds_the_unit_is_left_out() -> None:
+    assert quantity.ms_with_interval(0.00435, 0.00433, 0.00436) == "4.35 [4.33, 4.36]"
+    assert quantity.ms_with_interval(0.003, 0.0, math.inf) == "3.00 [0, ∞]"
+    assert quantity.ms(math.nan) == "–"
 
 
 @pytest.mark.parametrize(
