@@ -75,7 +75,7 @@ def _speedups(analysis: Analysis) -> Table:
 
 def _load(analysis: Analysis) -> Table:
     table = _table(
-        "Open-loop load, ms: response time from the schedule, means of its parts, generator's lateness",
+        "Open-loop load, ms from the schedule",
         "server", "rate/s", "rep", "errors", "p50", "p99", "batch", "wait w", "compute", "network", "late p99", "",
     )  # fmt: skip
     for row in analysis.load.to_dict("records"):
