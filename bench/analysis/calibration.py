@@ -169,6 +169,8 @@ def _ceiling(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: floa
     if largest < 4 * (fit.ceiling - 1):
         reached = float(fit.model.speedup(largest)) / fit.ceiling
         why += f"; an extrapolation: B = {largest:.0f} reaches {reached:.0%} of it"
+        if outcome == "invalid":
+            outcome = "not applicable"  # what no batch came near cannot be measured, however long one tries
     return Verdict("ceiling", server, subject, fit.ceiling, measured.value, tolerance, outcome, why)
 
 

@@ -22,7 +22,7 @@ def test_the_shipped_quickstart_is_read_in_full() -> None:
             Server("triton", "triton", "process", "cpu", 1, 1, 16, 0.005, 60.0, {}),
             Server("torchserve", "torchserve", "process", "cpu", 1, 1, 16, 0.005, 60.0, {}),
         ),
-        calibration=Calibration((1, 2, 3, 4, 6, 8, 12, 16), 0.03, 30.0),
+        calibration=Calibration((1, 2, 3, 4, 6, 8, 12, 16), 0.03, 40.0),
         load=Load("poisson", (50.0, 100.0), 6.0, 1.0, 2),
         slo=Objective(99.0, 0.1),
         checks=Checks(0.1, 0.15, 0.1, 1e-4),
