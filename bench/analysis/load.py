@@ -13,10 +13,11 @@ from bench.analysis.verdict import Outcome, Verdict, from_gate
 from bench.measure.gates import Gate, enough_samples, load_point_gates
 from bench.measure.latency import percentile, summarise
 from bench.measure.requests import Requests
+from bench.measure.trend import LEAST_SLOPE, Trend, response_trend
 
 # Of the generator's making; Little's law is the load's own, and an overload breaks it honestly.
-GENERATOR_GATES = ("all sent", "last send on time", "p99 dispatch delay", "mean dispatch delay")
-GROWTH = 1.5
+GENERATOR_GATES = ("all sent", "last send on time", "p99 dispatch delay", "mean dispatch delay", "send gaps")
+ENDED_EARLY = "ended early"
 LOAD_COLUMNS = (
     "server", "rate_per_s", "replication", "scheduled", "sent", "completed", "errors", "shed",
     "throughput_per_s", "goodput_per_s",
@@ -24,6 +25,7 @@ LOAD_COLUMNS = (
     *(f"round_trip_{name}_s" for name in ("mean", "p50", "p99")),
     *(f"dispatch_delay_{name}_s" for name in ("p50", "p99", "max")),
     "mean_batch_size", "queue_wait_mean_s", "compute_mean_s", "network_mean_s", "valid", "reason",
+    "saturated", "growth_s_per_s", "growth_lo_s_per_s", "growth_hi_s_per_s",
 )  # fmt: skip
 
 
@@ -55,13 +57,26 @@ class Point:
 
     @property
     def requests(self) -> Requests:
-        rows = self.rows
+        """All but those that were not sent because the point was ended early."""
+        rows = self.rows[self.rows["cause"] != ENDED_EARLY]
         ok = (rows["status"] == 200).to_numpy()
         times = {name: rows[name].to_numpy(dtype=np.float64) for name in ("scheduled_s", "sent_s", "completed_s")}
         return Requests(**times, ok=ok)
 
+    @property
+    def measured_s(self) -> float:
+        """Length of the window: duration_s, or what of it had come when the point was ended early."""
+        early = self.rows["cause"] == ENDED_EARLY
+        if not early.any():
+            return self.duration_s
+        return max(1e-9, float(self.rows.loc[early, "scheduled_s"].min()) - self.warmup_s)
+
     def window(self) -> Requests:
-        return self.requests.scheduled_within(self.warmup_s, self.duration_s)
+        return self.requests.scheduled_within(self.warmup_s, self.measured_s)
+
+    def trend(self) -> Trend:
+        """Whether the response time grows through the window."""
+        return response_trend(self.requests, self.warmup_s, self.measured_s)
 
 
 def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
@@ -70,7 +85,10 @@ def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
     The mean batch size, queue wait, compute and network are over the whole point, warm-up included, since the
     server's counters are read before and after it; network is what is left of the mean round trip.
     """
-    summary = asdict(summarise(point.requests, point.warmup_s, point.duration_s, objective_s))
+    trend = point.trend()
+    summary = asdict(summarise(point.requests, point.warmup_s, point.measured_s, objective_s))
+    if trend.saturated:  # a percentile of a time that grows says only how long one looked
+        summary |= {name: math.nan for name in summary if name.startswith(("response_", "round_trip_"))}
     failed = [gate for gate in generator_gates(point) if not gate.holds]
     queue_s, compute_s, batch_size = _server_side(point)
     ok = point.requests.where(point.requests.ok)
@@ -86,6 +104,10 @@ def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
         "network_mean_s": round_trip_s - queue_s - compute_s,
         "valid": not failed,
         "reason": "; ".join(f"{gate.name}: {gate.measured}, expected {gate.expected}" for gate in failed),
+        "saturated": trend.saturated,
+        "growth_s_per_s": trend.slope,
+        "growth_lo_s_per_s": trend.lo,
+        "growth_hi_s_per_s": trend.hi,
     }
     return {column: row[column] for column in LOAD_COLUMNS}
 
@@ -101,13 +123,17 @@ def is_valid(point: Point) -> bool:
 
 
 def rate_verdicts(points: Sequence[Point], replications: int) -> list[Verdict]:
-    """One server at one rate: enough valid replications, and Little's law and errors of each valid one.
+    """One server at one rate: enough valid replications, and of each valid one steadiness, Little's law and errors.
 
     A replication in which the generator was late stays in load.csv as invalid and is not used; it was repeated.
     """
     verdicts = [_generator(points, replications)]
     for point in filter(is_valid, points):
-        verdicts += [_steady(gate, point) for gate in _gates(point) if gate.name not in GENERATOR_GATES]
+        trend = point.trend()
+        verdicts.append(_steady(point, trend))
+        if not trend.saturated:  # Little's law is about a steady state
+            own = (gate for gate in _gates(point) if gate.name not in GENERATOR_GATES)
+            verdicts += [from_gate(gate, point.server, point.label) for gate in own]
         verdicts.append(_errors(point))
     return verdicts
 
@@ -118,6 +144,10 @@ def objective_verdict(points: Sequence[Point], q: float, objective_s: float) -> 
     subject = f"p{q:g} at {rate:g}/s"
     each = [window.response_s[window.ok] for window in (p.window() for p in points if is_valid(p))]
     pooled = np.concatenate([np.empty(0), *each])
+    saturated = [p for p in points if is_valid(p) and p.trend().saturated]
+    if saturated:
+        why = f"{len(saturated)} of {len(each)} replications are saturated: the response time has no percentile"
+        return Verdict("objective", server, subject, objective_s, "saturated", 0.0, "fails", why)
     enough = enough_samples(len(pooled), q)
     measured = percentile(pooled, q)
     if not enough.holds:
@@ -138,7 +168,7 @@ def objective_verdict(points: Sequence[Point], q: float, objective_s: float) -> 
 
 
 def _gates(point: Point) -> tuple[Gate, ...]:
-    return load_point_gates(point.requests, point.warmup_s, point.duration_s)
+    return load_point_gates(point.requests, point.warmup_s, point.measured_s)
 
 
 def _generator(points: Sequence[Point], replications: int) -> Verdict:
@@ -156,27 +186,18 @@ def _generator(points: Sequence[Point], replications: int) -> Verdict:
 def _errors(point: Point) -> Verdict:
     window = point.window()
     errors = int(np.count_nonzero(window.sent & ~window.ok))
-    causes = point.rows.loc[~point.rows["cause"].isin(["", "shed", "never sent"]), "cause"].value_counts()
+    causes = point.rows.loc[~point.rows["cause"].isin(["", "shed", "never sent", ENDED_EARLY]), "cause"].value_counts()
     why = ", ".join(f"{count} × {cause}" for cause, count in causes.items())
     return Verdict("errors", point.server, point.label, 0.0, float(errors), 0.0, "fails" if errors else "holds", why)
 
 
-def _steady(gate: Gate, point: Point) -> Verdict:
-    verdict = from_gate(gate, point.server, point.label)
-    window = point.window()
-    early = window.scheduled_s < point.warmup_s + point.duration_s / 2
-    response = window.response_s
-    if gate.holds or not _both(early, window.ok):
-        return verdict
-    growth = float(np.mean(response[~early & window.ok]) / np.mean(response[early & window.ok]))
-    if growth < GROWTH:
-        return verdict
-    why = f"response times grow ×{growth:.1f} from the window's first half to its second: overload, no steady state"
-    return Verdict(gate.name, point.server, point.label, gate.expected, gate.measured, "", "fails", why)
-
-
-def _both(early: np.ndarray, ok: np.ndarray) -> bool:
-    return bool((early & ok).any() and (~early & ok).any())
+def _steady(point: Point, trend: Trend) -> Verdict:
+    """Fails for a saturated point: slope λ/capacity − 1 of the response time."""
+    outcome: Outcome = "fails" if trend.saturated else "holds"
+    why = f"response time grows by {trend.slope:+.3f} s per s [{trend.lo:+.3f}, {trend.hi:+.3f}]"
+    if trend.saturated:
+        why = f"saturated: {why}, so the rate is {1 + trend.slope:.2f} × what the server serves; no steady state"
+    return Verdict("steady", point.server, point.label, 0.0, trend.slope, LEAST_SLOPE, outcome, why)
 
 
 def _server_side(point: Point) -> tuple[float, float, float]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.measure.latency import Summary, summarise
+from bench.measure.gaps import planned_against_sent
+from bench.measure.latency import Summary, percentile, summarise
 from bench.measure.requests import Requests
 
 _SLOWER_OR_ELSEWHERE = "lower the rate, or run the generator on cores the server does not use"
@@ -22,6 +23,10 @@ _MEAN_DELAY_SHARE = 0.05
 _LAST_SEND_SHARE = 0.005  # of the window: the rate as sent is then within 0.5 % of the schedule's
 _LITTLE_SHARE = 0.05
 _LITTLE_CHANCE = 3.0
+_REGULAR = 0.05
+_REGULAR_GAP_S = 200e-6
+_REGULAR_GAP_SHARE = 0.1
+_GAPS_P = 0.01
 _BEYOND_TO_SHOW = 1
 _BEYOND_FOR_VERDICT = 5
 
@@ -49,6 +54,7 @@ def load_point_gates(requests: Requests, warmup_s: float, duration_s: float) -> 
         last_send_on_time(requests, warmup_s, duration_s),
         dispatch_delay_p99(summary),
         dispatch_delay_mean(summary),
+        send_gaps(requests),
         littles_law(requests, warmup_s, duration_s),
     )
 
@@ -103,6 +109,39 @@ def dispatch_delay_mean(summary: Summary) -> Gate:
         summary.dispatch_delay_mean_s <= limit,
         f"at most {_ms(limit)}, the larger of 1 ms and 5 % of the mean response time",
         _ms(summary.dispatch_delay_mean_s),
+        _SLOWER_OR_ELSEWHERE,
+    )
+
+
+def send_gaps(requests: Requests) -> Gate:
+    """The gaps between sends are the planned ones.
+
+    Irregular arrivals: a Kolmogorov-Smirnov test of the first 5,000 planned gaps against the real ones is not rejected
+    at 1 %. Regular ones, whose gaps are all but equal: 99 % are within max(200 µs, 10 % of the mean gap) of the plan.
+    Too few gaps to compare hold.
+    """
+    sent = requests.where(requests.sent)
+    planned = np.diff(sent.scheduled_s)
+    if len(planned) and np.std(planned) < _REGULAR * np.mean(planned):
+        limit = max(_REGULAR_GAP_S, _REGULAR_GAP_SHARE * float(np.mean(planned)))
+        off = percentile(np.abs(np.diff(sent.sent_s) - planned), 99)
+        return Gate(
+            "send gaps",
+            off <= limit,
+            f"99 % of the gaps within {_ms(limit)} of the plan",
+            _ms(off),
+            _SLOWER_OR_ELSEWHERE,
+        )
+    found = planned_against_sent(sent.scheduled_s, sent.sent_s)
+    if found is None:
+        return Gate(
+            "send gaps", bool(len(sent)), "gaps to compare", f"{len(planned)} gaps, too few", "raise the duration"
+        )
+    return Gate(
+        "send gaps",
+        found.p_value >= _GAPS_P,
+        f"the planned distribution of gaps, p at least {_GAPS_P:g}",
+        f"p = {found.p_value:.2g}, distance {found.distance:.3f} over {found.gaps} gaps",
         _SLOWER_OR_ELSEWHERE,
     )
 

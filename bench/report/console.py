@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -89,10 +90,16 @@ def _load(analysis: Analysis) -> Table:
             quantity.ms(row["response_p99_s"]),
             quantity.number(row["mean_batch_size"]),
             *(quantity.ms(row[name]) for name in parts),
-            "" if row["valid"] else "invalid",
+            _state(row),
             style=None if row["valid"] else STYLES["invalid"],
         )
     return table
+
+
+def _state(row: dict[Hashable, Any]) -> str:
+    if not row["valid"]:
+        return "invalid"
+    return f"saturated, {row['growth_s_per_s']:+.2f} s/s" if row["saturated"] else ""
 
 
 def _merged(verdicts: Iterable[Verdict]) -> list[Verdict]:

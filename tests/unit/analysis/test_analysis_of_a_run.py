@@ -63,7 +63,7 @@ def test_a_whole_run_that_keeps_the_law_exits_with_0() -> None:
     assert analysis.exit_code == 0
     assert checks(analysis) == {
         "answers": 2, "agreement": 1, "batch sizes": 2, "precision": 2, "affine": 2, "speedup": 6, "ceiling": 2,
-        "generator": 2, "Little's law": 4, "errors": 4, "objective": 2,
+        "generator": 2, "steady": 4, "Little's law": 4, "errors": 4, "objective": 2,
     }  # fmt: skip
     assert len(analysis.speedups) == 6
     assert len(analysis.load) == 4

@@ -16,6 +16,7 @@ COLUMNS = [
     "response_p999_s", "response_max_s", "round_trip_mean_s", "round_trip_p50_s", "round_trip_p99_s",
     "dispatch_delay_p50_s", "dispatch_delay_p99_s", "dispatch_delay_max_s", "mean_batch_size", "queue_wait_mean_s",
     "compute_mean_s", "network_mean_s", "valid", "reason",
+    "saturated", "growth_s_per_s", "growth_lo_s_per_s", "growth_hi_s_per_s",
 ]  # fmt: skip
 
 
@@ -135,6 +136,7 @@ def test_a_steady_point_holds_in_every_verdict() -> None:
     verdicts = rate_verdicts([point()], 1)
     assert [(v.check, v.subject, v.outcome) for v in verdicts] == [
         ("generator", "100/s", "holds"),
+        ("steady", "100/s, replication 1", "holds"),
         ("Little's law", "100/s, replication 1", "holds"),
         ("errors", "100/s, replication 1", "holds"),
     ]
@@ -164,6 +166,7 @@ def test_a_late_replication_that_was_repeated_is_left_out_and_named() -> None:
     verdicts = rate_verdicts([late(1), point(replication=2)], 1)
     assert [(v.check, v.subject, v.outcome) for v in verdicts] == [
         ("generator", "100/s", "holds"),
+        ("steady", "100/s, replication 2", "holds"),
         ("Little's law", "100/s, replication 2", "holds"),
         ("errors", "100/s, replication 2", "holds"),
     ]
@@ -191,11 +194,15 @@ def test_too_few_replications_of_a_run_that_ended_early_are_invalid() -> None:
 def test_an_overload_fails_and_does_not_blame_the_measurement() -> None:
     # Response times grow by 0.2 s per second: 0.9 s in the window's first half on average, 1.9 s in its second.
     overloaded = point(rows(steady(), response_s=0.2 * steady()))
-    little = by_check(rate_verdicts([overloaded], 1))["Little's law"]
-    assert little.outcome == "fails"
-    assert "grow ×2.1" in little.why
-    assert "overload" in little.why
-    assert load_row(overloaded, None)["valid"] is True
+    verdicts = by_check(rate_verdicts([overloaded], 1))
+    assert "Little's law" not in verdicts
+    assert verdicts["steady"].outcome == "fails"
+    assert "saturated: response time grows by +0.200 s per s" in verdicts["steady"].why
+    assert "1.20 × what the server serves" in verdicts["steady"].why
+    row = load_row(overloaded, None)
+    assert (row["valid"], row["saturated"]) == (True, True)
+    assert math.isnan(float(str(row["response_p99_s"])))
+    assert objective_verdict([overloaded], 99, 10.0).outcome == "fails"
     assert exit_code(rate_verdicts([overloaded], 1)) == 1
 
 

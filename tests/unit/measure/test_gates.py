@@ -39,6 +39,7 @@ def test_a_steady_load_passes_every_gate() -> None:
         "last send on time",
         "p99 dispatch delay",
         "mean dispatch delay",
+        "send gaps",
         "Little's law",
     ]
     assert [g.name for g in gates if not g.holds] == []

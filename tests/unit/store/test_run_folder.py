@@ -78,7 +78,8 @@ def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
                 "goodput_per_s, response_mean_s, response_p50_s, response_p90_s, response_p95_s, response_p99_s, "
                 "response_p999_s, response_max_s, round_trip_mean_s, round_trip_p50_s, round_trip_p99_s, "
                 "dispatch_delay_p50_s, dispatch_delay_p99_s, dispatch_delay_max_s, mean_batch_size, queue_wait_mean_s, "
-                "compute_mean_s, network_mean_s, valid, reason"
+                "compute_mean_s, network_mean_s, valid, reason, "
+                "saturated, growth_s_per_s, growth_lo_s_per_s, growth_hi_s_per_s"
             ),
         ),
         ("verdicts", "check, server, subject, expected, measured, tolerance, outcome, why"),
