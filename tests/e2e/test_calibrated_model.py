@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import Desk
+from desk import Desk
 
 from bench.models.prepare import ZOO
 from bench.servers.runtime import cache_folder, ensure_runtime

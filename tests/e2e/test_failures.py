@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import CALIBRATED, DIGITS, Desk, Ended, server_processes
+from desk import CALIBRATED, DIGITS, Desk, Ended, server_processes
 
 from bench.servers.runtime import Runtime, cache_folder, ensure_runtime
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import CALIBRATED, DIGITS, Desk
+from desk import CALIBRATED, DIGITS, Desk
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,86 @@
+"""A folder to run `serve-bench` in, as a user does, and what to look for afterwards."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+MARKS = ("tritonserver", "triton_python_backend_stub", "org.pytorch.serve.ModelServer", "ts.model_server")
+
+CALIBRATED = """
+name: calibrated
+model: {zoo: calibrated, c: 4ms, m: 2ms}
+servers:
+  triton:     {kind: triton}
+  torchserve: {kind: torchserve}
+calibration: {precision: 1%, max_duration: 20s}
+load: {rates: [60], duration: 4s, warmup: 500ms, replications: 1}
+checks: {speedup_tolerance: 3%}
+"""
+
+DIGITS = """
+name: digits
+model: {zoo: digits-cnn}
+servers:
+  triton:     {kind: triton}
+  torchserve: {kind: torchserve}
+calibration: {batch_sizes: [1, 4, 16], precision: 20%, max_duration: 5s}
+load: {rates: []}
+checks: {speedup_tolerance: 50%, affine_tolerance: 50%, ceiling_tolerance: 100%}
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: exit code, what it printed, and how long it took."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A folder to run `serve-bench` in."""
+
+    folder: Path
+
+    def write(self, name: str, text: str) -> Path:
+        (self.folder / name).write_text(text)
+        return self.folder / name
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "bench", *arguments],
+            cwd=self.folder,
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, **environment: str) -> Ended:
+        began = time.monotonic()
+        process = self.start(*arguments, **environment)
+        out, err = process.communicate(timeout=280)
+        return Ended(process.returncode, out, err, time.monotonic() - began)
+
+    def only_run(self, name: str) -> Path:
+        (folder,) = (self.folder / "results" / name).iterdir()
+        return folder
+
+
+def server_processes() -> list[psutil.Process]:
+    """Every server process of this machine."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(mark in part for part in process.info["cmdline"] or () for mark in MARKS)
+    ]
