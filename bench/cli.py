@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import traceback
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -20,6 +21,7 @@ import typer
 from bench.errors import BenchError, MeasurementInvalid, ScenarioError, ServerError
 
 if TYPE_CHECKING:
+    from bench.analysis.run import Analysis
     from bench.report.status import StatusLine
     from bench.runner import Finished
     from bench.scenario.spec import Scenario
@@ -40,6 +42,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+class ServerKind(StrEnum):
+    """Values of --kind."""
+
+    triton = "triton"
+    torchserve = "torchserve"
+
+
+class ProtocolName(StrEnum):
+    """Values of --protocol."""
+
+    http = "http"
+    grpc = "grpc"
+
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML).")]
 Sets = Annotated[
@@ -77,7 +94,7 @@ def run(
         from bench.runner import Options, close_manifest, run_scenario  # heavy: a broken file is told before it
 
         finished = run_scenario(loaded, Options(out, rebuild=rebuild), guard.status.tell)
-        verdict, code = _verdict(finished)
+        verdict, code = _verdict(finished.analysis, finished.error)
         close_manifest(finished, verdict, code)
         guard.status.clear()
         _show(finished, verdict, code, json_=json_, debug=debug)
@@ -143,6 +160,70 @@ def build(
                 f"; changed since: {', '.join(artifact.altered)} (--rebuild builds it anew)" if artifact.altered else ""
             )
             typer.echo(f"{artifact.server}: {artifact.folder} {state}, {len(artifact.checksums)} files{altered}")
+
+
+@app.command()
+def load(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where the server is, e.g. http://127.0.0.1:8000.")],
+    kind: Annotated[ServerKind, typer.Option("--kind", help="What it is.")],
+    model: Annotated[str, typer.Option("--model", metavar="NAME", help="The model to ask.")],
+    rate: Annotated[float, typer.Option("--rate", metavar="R", help="Mean arrivals per second.")],
+    duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="How long to measure.")] = "10s",
+    warmup: Annotated[
+        str, typer.Option("--warmup", metavar="TIME", help="Load before it that is not looked at.")
+    ] = "1s",
+    arrivals: Annotated[
+        str, typer.Option("--arrivals", metavar="PROCESS", help="As in a scenario: poisson, '{gamma: {cv: 2}}', …")
+    ] = "poisson",
+    protocol: Annotated[ProtocolName, typer.Option("--protocol", help="How to speak to it.")] = ProtocolName.http,
+    payload: Annotated[
+        list[Path],
+        typer.Option("--payload", metavar="FILE", help="A request's body. Repeatable; TorchServe needs one."),
+    ] = [],
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes of the load generator.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the schedule and of random payloads.")] = 1,
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where results go.")] = Path("results"),
+    json_: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Open-loop load at any running endpoint; nothing is launched. Load only what is yours.
+
+    Example: serve-bench load http://127.0.0.1:8000 --kind triton --model digits-cnn --rate 200 --duration 10s
+    """
+    with _Guard(debug, quiet) as guard:
+        from bench.scenario.load import load_plan
+
+        options = {"arrivals": arrivals, "rates": rate, "duration": duration, "warmup": warmup}
+        plan = load_plan(options | {"protocol": protocol.value, "workers": workers})
+        from bench import endpoint_load
+        from bench.report import quantity
+
+        endpoint = endpoint_load.parse_endpoint(url, kind.value, protocol.value, model)
+
+        def show(live: endpoint_load.Live) -> None:
+            done = live.progress
+            p50, p99 = quantity.milliseconds(live.p50_s), quantity.milliseconds(live.p99_s)
+            text = (
+                f"{rate:g}/s asked, {done.sent} sent, {done.finished} completed, p50 {p50}, p99 {p99}, "
+                f"{done.failed} errors, {done.in_flight} in flight"
+            )
+            guard.status.tell(text, done.sent / max(1, done.scheduled))
+
+        folder, analysis, manifest, error = endpoint_load.run_load(endpoint, plan, payload, seed, out, show)
+        verdict, code = _verdict(analysis, error)
+        endpoint_load.close_manifest(folder, manifest, verdict, code)
+        guard.status.clear()
+        if json_:
+            row = analysis.load.astype(object).where(analysis.load.notna(), None).to_dict("records")[0]
+            _print_json({"run": str(folder), "verdict": verdict, "exit_code": code, **row})
+        else:
+            from bench.report.console import print_run
+
+            typer.echo(f"{model} at {url}: {verdict} (exit {code})")
+            print_run(_console(), analysis)
+            typer.echo(f"\nResults: {folder}")
+        guard.exit(code)
 
 
 @app.command()
@@ -271,15 +352,15 @@ def _print_error(error: BaseException) -> None:
         typer.echo(f"Error: {type(error).__name__}: {error} (--debug shows where)", err=True)
 
 
-def _verdict(finished: Finished) -> tuple[str, int]:
+def _verdict(analysis: Analysis, error: BaseException | None) -> tuple[str, int]:
     """The run in one line, and its exit code: what ended it early comes before what it measured."""
-    if isinstance(finished.error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt):
         return "interrupted; what was measured is saved", 130
-    if finished.error is not None:
-        return str(finished.error), _code(finished.error)
-    verdicts = finished.analysis.verdicts
+    if error is not None:
+        return str(error), _code(error)
+    verdicts = analysis.verdicts
     bad = [v for v in verdicts if v.outcome in ("invalid", "fails")]
-    code = finished.analysis.exit_code
+    code = analysis.exit_code
     if not bad:
         return f"all {sum(v.outcome == 'holds' for v in verdicts)} checks hold", code
     first = min(bad, key=lambda v: v.outcome != "invalid")

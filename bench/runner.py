@@ -30,11 +30,11 @@ from bench.models.prepare import prepare
 from bench.progress import Tell
 from bench.report.plots import write_plots
 from bench.scenario.arms import Arm
-from bench.scenario.spec import Scenario, Server
+from bench.scenario.spec import Protocol, Scenario, Server
 from bench.scenario.stored import to_json
 from bench.servers.runtime import Runtime, cache_folder, ensure_runtime
 from bench.servers.server import RunningServer
-from bench.store import RunFolder, point_rows
+from bench.store import RunFolder
 
 T = TypeVar("T")
 MOST_REPEATS = 2
@@ -163,27 +163,22 @@ def load_point(
     plan, name = job.scenario.load, running.spec.name
     rate = plan.rates_per_s[rate_index]
     seeds = np.random.SeedSequence([job.scenario.seed, rate_index, replication]).generate_state(2)
-    offsets_ns = schedule(plan.arrivals, rate, plan.warmup_s + plan.duration_s, int(seeds[0]))
+    kind, total_s, given = plan.arrivals.kind, plan.warmup_s + plan.duration_s, plan.arrivals.parameters
+    offsets_ns = schedule(kind, rate, total_s, int(seeds[0]), given, warmup_s=plan.warmup_s)
     payloads = np.random.default_rng(seeds[1]).integers(len(job.model.payloads), size=len(offsets_ns))
     recorder = Recorder(offsets_ns)
-    subject = _subject(job, running)
+    subject = _subject(job, running, plan.protocol)
+    pace = open_loop.Pace(rate, plan.warmup_s, plan.workers)
     counted: Counted | None = None
     try:
         label = f"{rate:g}/s, replication {replication} of {plan.replications}"
-        experiment = open_loop.run_point(subject, arm, recorder, payloads, label)
+        experiment = open_loop.run_point(subject, arm, recorder, payloads, plan.protocol, pace, label)
         statistics = loop.run(_then_close(subject, experiment))
         executions = sum(count for count, _ in statistics.batches.values()) or None
         counted = Counted(statistics.requests, statistics.queue_s, statistics.compute_s, executions)
     finally:
-        records = recorder.records()
-        times = {
-            "scheduled": records.scheduled_ns,
-            "sent": records.sent_ns,
-            "completed": records.completed_ns,
-        }
-        cause = np.array(records.causes)[records.cause]
-        rows = point_rows(times, records.status, records.batch_size, records.compute_ns, cause)
-        point = Point(name, rate, replication, plan.warmup_s, plan.duration_s, rows, counted)
+        rows, generator, offered = open_loop.measured(recorder)
+        point = Point(name, rate, replication, plan.warmup_s, plan.duration_s, rows, counted, generator, offered)
         job.folder.write_point(point)
     return point
 
@@ -269,10 +264,9 @@ def _started(job: Job, server: Server) -> Iterator[RunningServer]:
         yield running
 
 
-def _subject(job: Job, running: RunningServer) -> Subject:
-    model = job.model
-    client = clients.KINDS[running.spec.kind](running.host, running.port, model.input.name, model.output.name)
-    pool = clients.HttpPool(running.host, running.port)
+def _subject(job: Job, running: RunningServer, protocol: Protocol = "http") -> Subject:
+    model, spec = job.model, running.spec
+    client, pool = clients.make(spec.kind, protocol, running.host, running.ports, model.input.name, model.output.name)
     return Subject(running, client, pool, model, job.scenario.checks.output_tolerance, job.tell)
 
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from bench.analysis.load import LOAD_COLUMNS, Counted, Point
+from bench.analysis.load import LOAD_COLUMNS, Counted, Generator, Offered, Point
 from bench.analysis.run import Analysis, Answers, RawRun
 from bench.errors import ScenarioError
 from bench.scenario.stored import from_json
@@ -87,6 +87,8 @@ class RunFolder:
         about = {
             "rate_per_s": point.rate_per_s, "replication": point.replication, "warmup_s": point.warmup_s,
             "duration_s": point.duration_s, "counted": asdict(point.counted) if point.counted else None,
+            "generator": asdict(point.generator) if point.generator else None,
+            "offered": asdict(point.offered) if point.offered else None,
         }  # fmt: skip
         table = pa.Table.from_pandas(point.rows, preserve_index=False)
         table = table.replace_schema_metadata({POINT_KEY: json.dumps(about).encode()})
@@ -172,7 +174,10 @@ class RunFolder:
                 continue  # cut off by a full disk, say: the other points can still be read
             about = json.loads(table.schema.metadata[POINT_KEY])
             counted = Counted(**about.pop("counted")) if about["counted"] else about.pop("counted")
-            points.append(Point(server=server, rows=table.to_pandas(), counted=counted, **about))
+            use, plan = about.pop("generator", None), about.pop("offered", None)
+            generator, offered = Generator(**use) if use else None, Offered(**plan) if plan else None
+            rows = table.to_pandas()
+            points.append(Point(server, rows=rows, counted=counted, generator=generator, offered=offered, **about))
         return sorted(points, key=lambda point: (point.rate_per_s, point.replication))
 
     def _answers(self, servers: Sequence[str]) -> Answers | None:

@@ -18,6 +18,7 @@ from bench.measure.trend import LEAST_SLOPE, Trend, response_trend
 # Of the generator's making; Little's law is the load's own, and an overload breaks it honestly.
 GENERATOR_GATES = ("all sent", "last send on time", "p99 dispatch delay", "mean dispatch delay", "send gaps")
 ENDED_EARLY = "ended early"
+MOST_CPU = 0.8
 LOAD_COLUMNS = (
     "server", "rate_per_s", "replication", "scheduled", "sent", "completed", "errors", "shed",
     "throughput_per_s", "goodput_per_s",
@@ -26,6 +27,8 @@ LOAD_COLUMNS = (
     *(f"dispatch_delay_{name}_s" for name in ("p50", "p99", "max")),
     "mean_batch_size", "queue_wait_mean_s", "compute_mean_s", "network_mean_s", "valid", "reason",
     "saturated", "growth_s_per_s", "growth_lo_s_per_s", "growth_hi_s_per_s",
+    "generator_cpu_s_per_request", "generator_cores",
+    "offered_rate_per_s", "offered_cv_of_gaps", "offered_index_of_dispersion",
 )  # fmt: skip
 
 
@@ -40,6 +43,29 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
+class Generator:
+    """What sending took: CPU seconds of all its processes together, the seconds it lasted, how many processes."""
+
+    cpu_s: float
+    wall_s: float
+    workers: int
+
+    @property
+    def cores(self) -> float:
+        """Cores kept busy, of one for each process."""
+        return self.cpu_s / self.wall_s if self.wall_s > 0 else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What the schedule offered: mean rate, CV of the gaps, index of dispersion of the counts; NaN: too few to tell."""
+
+    rate_per_s: float
+    cv_of_gaps: float
+    index_of_dispersion: float
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """One replication at one rate. rows: columns as in samples/*.parquet, seconds from the point's start."""
 
@@ -50,6 +76,8 @@ class Point:
     duration_s: float
     rows: pd.DataFrame
     counted: Counted | None
+    generator: Generator | None = None
+    offered: Offered | None = None
 
     @property
     def label(self) -> str:
@@ -108,13 +136,19 @@ def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
         "growth_s_per_s": trend.slope,
         "growth_lo_s_per_s": trend.lo,
         "growth_hi_s_per_s": trend.hi,
+        "generator_cpu_s_per_request": _cpu_per_request_s(point),
+        "generator_cores": point.generator.cores if point.generator else math.nan,
+        "offered_rate_per_s": point.offered.rate_per_s if point.offered else math.nan,
+        "offered_cv_of_gaps": point.offered.cv_of_gaps if point.offered else math.nan,
+        "offered_index_of_dispersion": point.offered.index_of_dispersion if point.offered else math.nan,
     }
     return {column: row[column] for column in LOAD_COLUMNS}
 
 
 def generator_gates(point: Point) -> tuple[Gate, ...]:
     """The gates that say whether the generator did its part."""
-    return tuple(g for g in _gates(point) if g.name in GENERATOR_GATES)
+    gates = tuple(g for g in _gates(point) if g.name in GENERATOR_GATES)
+    return gates if point.generator is None else (*gates, _cpu_gate(point.generator))
 
 
 def is_valid(point: Point) -> bool:
@@ -169,6 +203,23 @@ def objective_verdict(points: Sequence[Point], q: float, objective_s: float) -> 
 
 def _gates(point: Point) -> tuple[Gate, ...]:
     return load_point_gates(point.requests, point.warmup_s, point.measured_s)
+
+
+def _cpu_gate(generator: Generator) -> Gate:
+    """A generator that is busy most of the time queues its own sends, whatever its send times say."""
+    share = generator.cores / generator.workers
+    return Gate(
+        "generator CPU",
+        share <= MOST_CPU,
+        f"at most {MOST_CPU:.0%} of a core for each of its processes",
+        f"{share:.0%}",
+        "raise load.workers, send smaller payloads, or run the generator on another machine",
+    )
+
+
+def _cpu_per_request_s(point: Point) -> float:
+    sent = int(point.rows["sent_s"].notna().sum())
+    return point.generator.cpu_s / sent if point.generator and sent else math.nan
 
 
 def _generator(points: Sequence[Point], replications: int) -> Verdict:

@@ -1,9 +1,10 @@
-"""Data plane: one prebuilt HTTP request in, one outcome out, for Triton and TorchServe.
+"""Data plane: one prebuilt HTTP or gRPC request in, one outcome out, for Triton and TorchServe.
 
 Knows nothing of scenarios, of launching servers, or of when a request is due.
 """
 
-from bench.clients.client import KINDS
+from bench.clients.client import KINDS, PROTOCOLS, make
+from bench.clients.grpc_pool import GrpcPool
 from bench.clients.http_pool import HttpPool
 
-__all__ = ["KINDS", "HttpPool"]
+__all__ = ["KINDS", "PROTOCOLS", "GrpcPool", "HttpPool", "make"]

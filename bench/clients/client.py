@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from bench.clients import torchserve_http, triton_http
+from bench.clients import torchserve_grpc, triton_grpc
+from bench.clients.grpc_pool import GrpcPool
+from bench.clients.http_connection import Done
+from bench.clients.http_pool import HttpPool
 from bench.clients.outcome import Outcome
-from bench.errors import MeasurementInvalid
-
-FLOAT32 = np.dtype("<f4")
+from bench.clients.torchserve_client import TorchServeGrpc, TorchServeHttp
+from bench.clients.triton_client import TritonGrpc, TritonHttp
 
 
 class Client(Protocol):
@@ -34,60 +38,72 @@ class Client(Protocol):
     def cause(self, outcome: Outcome) -> str: ...
 
 
-class TritonHttp:
-    """Triton's HTTP protocol with binary tensors."""
+class Pool(Protocol):
+    """What carries requests to one server: HttpPool and GrpcPool say how."""
 
-    takes_rows = True
+    @property
+    def in_flight(self) -> int: ...
 
-    def __init__(self, host: str, port: int, input_name: str, output_name: str) -> None:
-        self._host = f"{host}:{port}"
-        self._input, self._output = input_name, output_name
+    async def open(self, n: int) -> None: ...
 
-    def request(self, model: str, rows: np.ndarray) -> bytes:
-        return triton_http.infer_request(model, {self._input: rows}, [self._output], self._host)
+    def send(self, request: bytes, done: Done) -> None: ...
 
-    def answers(self, outcome: Outcome) -> np.ndarray:
-        tensors = triton_http.parse_infer_response(outcome)
-        if self._output not in tensors:
-            raise MeasurementInvalid(f"Triton: expected output {self._output}, got {', '.join(tensors) or 'none'}")
-        return tensors[self._output]
+    async def request(self, request: bytes) -> Outcome: ...
 
-    def executed(self, _outcome: Outcome) -> tuple[int, float] | None:
-        return None
-
-    def cause(self, outcome: Outcome) -> str:
-        return triton_http.error_cause(outcome)
+    async def close(self) -> None: ...
 
 
-class TorchServeHttp:
-    """TorchServe's REST protocol: one request is one sample of raw float32."""
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """How one kind of server is spoken to over one protocol. port: its name among the server's ports.
 
-    takes_rows = False
+    client: (host, port, input name, output name); pool: (host, port, timeout in seconds).
+    """
 
-    def __init__(self, host: str, port: int, _input_name: str, _output_name: str) -> None:
-        self._host = f"{host}:{port}"
+    port: str
+    client: Callable[[str, int, str, str], Client]
+    pool: Callable[[str, int, float], Pool]
 
-    def request(self, model: str, rows: np.ndarray) -> bytes:
-        return torchserve_http.predict_request(model, rows.astype(FLOAT32).tobytes(), self._host)
 
-    def answers(self, outcome: Outcome) -> np.ndarray:
-        if outcome.status != 200:
-            text = outcome.body[:500].decode("utf-8", "replace")
-            raise MeasurementInvalid(
-                f"TorchServe: expected HTTP 200, got {self.cause(outcome)} (HTTP {outcome.status})", text
-            )
-        if not outcome.body or len(outcome.body) % FLOAT32.itemsize:
-            raise MeasurementInvalid(f"TorchServe: expected float32 answers, got a body of {len(outcome.body)} bytes")
-        return np.frombuffer(outcome.body, dtype=FLOAT32)[np.newaxis]
+def _http(host: str, port: int, timeout_s: float) -> Pool:
+    return HttpPool(host, port, timeout_s=timeout_s)
 
-    def executed(self, outcome: Outcome) -> tuple[int, float] | None:
-        return torchserve_http.executed(outcome)
 
-    def cause(self, outcome: Outcome) -> str:
-        return torchserve_http.error_cause(outcome)
+def _grpc(method: str) -> Callable[[str, int, float], Pool]:
+    return lambda host, port, timeout_s: GrpcPool(host, port, method, timeout_s=timeout_s)
 
 
 KINDS: dict[str, type[TritonHttp] | type[TorchServeHttp]] = {
     "triton": TritonHttp,
     "torchserve": TorchServeHttp,
 }
+
+PROTOCOLS: dict[str, dict[str, Spoken]] = {
+    "triton": {
+        "http": Spoken("http", TritonHttp, _http),
+        "grpc": Spoken("grpc", TritonGrpc, _grpc(triton_grpc.METHOD)),
+    },
+    "torchserve": {
+        "http": Spoken("inference", TorchServeHttp, _http),
+        "grpc": Spoken("grpc_inference", TorchServeGrpc, _grpc(torchserve_grpc.METHOD)),
+    },
+}
+
+
+def make(
+    kind: str,
+    protocol: str,
+    host: str,
+    ports: Mapping[str, int],
+    input_name: str,
+    output_name: str,
+    *,
+    timeout_s: float = 30.0,
+) -> tuple[Client, Pool]:
+    """The client of a kind of server over a protocol, and the pool that carries its requests.
+
+    ports: the server's, by the names that bench.scenario.kinds has.
+    """
+    spoken = PROTOCOLS[kind][protocol]
+    port = ports[spoken.port]
+    return spoken.client(host, port, input_name, output_name), spoken.pool(host, port, timeout_s)

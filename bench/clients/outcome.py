@@ -1,4 +1,4 @@
-"""What became of one request, as far as HTTP tells."""
+"""What became of one request, as far as HTTP or gRPC tells."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ CONNECTION_REFUSED = "connection refused"
 CONNECTION_FAILED = "connection failed"
 CONNECTION_CLOSED = "connection closed"
 CUT_SHORT = "response cut short"
+STREAM_REFUSED = "stream refused"  # gRPC: over the number that the server takes on one connection
 MALFORMED = "malformed response"
 TOO_LARGE = "response too large"
 NO_DESCRIPTORS = "too many open files"
@@ -23,6 +24,9 @@ class Outcome:
     equal names wins; `body` is whole and unchunked. `cause` is '' for a 200, 'HTTP <status>' for any other
     answer, and one of this module's constants when there was no answer. A client module's `error_cause` says
     more of a non-200.
+
+    Of a gRPC call, `status` is 200 for OK and else the HTTP equivalent of the code, `body` is the response message
+    or the error's text, and `cause` of an answer that is not OK is 'gRPC <CODE>'.
     """
 
     status: int
@@ -32,5 +36,5 @@ class Outcome:
 
 
 def unanswered(cause: str) -> Outcome:
-    """The outcome of a request that got no whole HTTP answer."""
+    """The outcome of a request that got no whole answer."""
     return Outcome(0, {}, b"", cause)

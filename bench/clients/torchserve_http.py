@@ -11,19 +11,24 @@ from urllib.parse import quote
 from bench.clients.outcome import Outcome
 
 # (statuses, text in the body, cause): the first that fits. One status stands for several causes, so the text
-# decides.
+# decides. Over gRPC the text is the same; the status is the HTTP equivalent of the code, and that is INTERNAL (500)
+# for a full queue, an unknown model, and every 507.
 _CAUSES = (
-    ((503,), b"has no worker to serve", "queue full or no workers"),
+    ((503, 500), b"has no worker to serve", "queue full or no workers"),
     ((503,), b"number of batch response mismatched", "wrong output count"),
     ((503,), b"Invalid model predict output", "invalid output"),
     ((503,), b"Prediction failed", "handler raised"),
     ((507,), b"Worker died", "worker killed for memory"),
     ((507,), b"", "out of resources"),
+    ((500,), b"Out of resources", "out of resources"),
     ((500,), b"Worker died", "worker died"),
     ((404,), b"", "model not found"),
-    ((400,), b"Token Authorization failed", "token refused"),
+    ((500,), b"Model not found", "model not found"),
+    ((500,), b"not found for model", "model not found"),
+    ((400, 401, 403), b"Token Authorization failed", "token refused"),
     ((405,), b"", "method not allowed"),
     ((413,), b"", "request too large"),
+    ((429,), b"exceeds maximum size", "request too large"),
 )
 
 
@@ -37,7 +42,7 @@ def predict_request(model: str, body: bytes, host: str, content_type: str = "app
 
 
 def error_cause(outcome: Outcome) -> str:
-    """Why a request failed, in a few words ('handler raised', 'worker died', …); '' for a 200.
+    """Why a request failed, in a few words ('handler raised', 'worker died', …); '' for a 200 or a gRPC OK.
 
     A full queue and a model without workers give the same answer: GET /models/{model} tells which it was.
     """
@@ -46,7 +51,7 @@ def error_cause(outcome: Outcome) -> str:
     for statuses, text, cause in _CAUSES:
         if outcome.status in statuses and text in outcome.body:
             return cause
-    return f"HTTP {outcome.status}"
+    return outcome.cause
 
 
 def executed(outcome: Outcome) -> tuple[int, float] | None:

@@ -28,7 +28,8 @@ DATATYPES: dict[str, np.dtype[Any]] = {
 }
 _NAMES = {dtype: name for name, dtype in DATATYPES.items()}
 
-# (statuses, text in the body, cause): the first that fits.
+# (statuses, text in the body, cause): the first that fits. Over gRPC the text is the same, and the status is the
+# HTTP equivalent of the code.
 _CAUSES = (
     ((503,), b"Exceeds maximum queue size", "queue full"),
     ((503,), b"Request timeout expired", "timeout expired in the queue"),
@@ -37,6 +38,7 @@ _CAUSES = (
     ((400,), b"is not ready", "model not ready"),
     ((404,), b"", "model not found"),
     ((413,), b"", "request too large"),
+    ((429,), b"larger than max", "request too large"),
     ((500,), b"InferenceResponse objects do not match", "wrong output count"),
     ((500,), b"out of memory", "out of resources"),
     ((500,), b"Stub process", "worker died"),
@@ -57,13 +59,12 @@ def infer_request(
     header["inputs"] = []
     tensors = []
     for name, array in inputs.items():
-        if array.dtype not in _NAMES:
-            raise ValueError(f"input {name}: expected one of {', '.join(map(str, _NAMES))}, got {array.dtype}")
+        kind = datatype(name, array)
         tensors.append(array.tobytes())
         header["inputs"].append({
             "name": name,
             "shape": list(array.shape),
-            "datatype": _NAMES[array.dtype],
+            "datatype": kind,
             "parameters": {"binary_data_size": array.nbytes},
         })  # fmt: skip
     header["outputs"] = [{"name": name, "parameters": {"binary_data": True}} for name in outputs]
@@ -105,30 +106,45 @@ def parse_infer_response(outcome: Outcome) -> dict[str, np.ndarray]:
 
 
 def _tensor(output: dict[str, Any], raw: bytes | None, size: int | None) -> np.ndarray:
-    name, shape, dtype = output["name"], output["shape"], DATATYPES[output["datatype"]]
+    name, shape, datatype = output["name"], output["shape"], output["datatype"]
     if raw is None:
-        given: np.ndarray = np.array(output["data"], dtype=dtype).reshape(shape)
+        given: np.ndarray = np.array(output["data"], dtype=DATATYPES[datatype]).reshape(shape)
         return given
-    expected = math.prod(shape) * dtype.itemsize
-    if size == 0 and expected:
+    if len(raw) != size:
         raise MeasurementInvalid(
-            f"Triton: output {name} {shape}: expected {expected} bytes, got 0 with HTTP 200. "
-            f"Triton's python backend does this when its Python has numpy 2: serve with numpy<2"
-        )
-    if size != expected or len(raw) != expected:
-        raise MeasurementInvalid(
-            f"Triton: output {name} {shape} {output['datatype']}: expected {expected} bytes, "
+            f"Triton: output {name} {shape} {datatype}: expected the size that its header says, "
             f"got {size} by the header and {len(raw)} in the body"
         )
-    tensor: np.ndarray = np.frombuffer(raw, dtype=dtype).reshape(shape)
-    return tensor
+    return tensor(name, shape, datatype, raw)
+
+
+def tensor(name: str, shape: Sequence[int], datatype: str, raw: bytes) -> np.ndarray:
+    """An output from its bytes, read-only. Raises MeasurementInvalid when they are not as many as its shape says."""
+    dtype = DATATYPES[datatype]
+    expected = math.prod(shape) * dtype.itemsize
+    if expected and not raw:
+        raise MeasurementInvalid(
+            f"Triton: output {name} {shape}: expected {expected} bytes, got 0 in a whole answer. "
+            f"Triton's python backend does this when its Python has numpy 2: serve with numpy<2"
+        )
+    if len(raw) != expected:
+        raise MeasurementInvalid(f"Triton: output {name} {shape} {datatype}: expected {expected} bytes, got {len(raw)}")
+    found: np.ndarray = np.frombuffer(raw, dtype=dtype).reshape(shape)
+    return found
+
+
+def datatype(name: str, array: np.ndarray) -> str:
+    """The datatype of an input. Raises ValueError for a numpy type that has none in DATATYPES."""
+    if array.dtype not in _NAMES:
+        raise ValueError(f"input {name}: expected one of {', '.join(map(str, _NAMES))}, got {array.dtype}")
+    return _NAMES[array.dtype]
 
 
 def error_cause(outcome: Outcome) -> str:
-    """Why a request failed, in a few words ('queue full', 'model raised', …); '' for a 200."""
+    """Why a request failed, in a few words ('queue full', 'model raised', …); '' for a 200 or a gRPC OK."""
     if outcome.status in (0, 200):
         return outcome.cause
     for statuses, text, cause in _CAUSES:
         if outcome.status in statuses and text in outcome.body:
             return cause
-    return f"HTTP {outcome.status}"
+    return outcome.cause

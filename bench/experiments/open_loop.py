@@ -3,53 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from bench.clients.outcome import Outcome
+from bench.analysis.load import Generator, Offered
+from bench.experiments.sending import Sending
 from bench.experiments.subject import Subject
-from bench.load.dispatch import DoneFn, Progress, replay
+from bench.load.arrivals import statistics
+from bench.load.dispatch import Progress, StopRule, replay
 from bench.load.recorder import Recorder
+from bench.load.workers import replay_in_workers
+from bench.measure.trend import BacklogWatch
 from bench.scenario.arms import Arm
 from bench.servers.server import Statistics
+from bench.store import point_rows
 
-CONNECTIONS_AHEAD = 32
 DRAIN_S = 30.0
+IN_FLIGHT_CAP = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a point is driven: planned rate, the warm-up before it is looked at, and the generator's processes."""
+
+    rate_per_s: float
+    warmup_s: float
+    workers: int = 1
 
 
 async def run_point(
-    subject: Subject, arm: Arm, recorder: Recorder, payload_order: np.ndarray, label: str
+    subject: Subject, arm: Arm, recorder: Recorder, payload_order: np.ndarray, protocol: str, pace: Pace, label: str
 ) -> Statistics:
     """Replays `recorder.offsets_ns`; what the server counted over the whole point, warm-up included.
 
     payload_order (n,): which payload each request carries. The rows are in the recorder, also when this is cancelled.
-    Raises ServerError when the server died.
+    A point whose backlog only grows is ended early. Raises ServerError when the server died.
     """
-    server, client, pool = subject.server, subject.client, subject.pool
-    requests = [client.request(arm.name, row[np.newaxis]) for row in subject.model.payloads]
-    order: list[int] = payload_order.tolist()
-
-    def send(index: int, done: DoneFn) -> None:
-        pool.send(requests[order[index]], _told(client.executed, client.cause, done))
+    server, client = subject.server, subject.client
+    requests = tuple(client.request(arm.name, row[np.newaxis]) for row in subject.model.payloads)
+    port = server.ports[server.data_ports[protocol]]
+    sending = Sending(server.spec.kind, protocol, server.host, port, requests, payload_order.astype(np.uint32))
 
     def on_tick(progress: Progress) -> None:
-        text = f"{server.spec.name}: {label}, {progress.sent - progress.finished} in flight, {progress.failed} failed"
+        text = f"{server.spec.name}: {label}, {progress.in_flight} in flight, {progress.failed} failed"
         subject.tell(text, progress.sent / max(1, progress.scheduled))
 
-    await pool.open(CONNECTIONS_AHEAD)
     before = server.statistics(arm)
-    await replay(recorder.offsets_ns, send, drain_timeout_s=DRAIN_S, on_tick=on_tick, recorder=recorder)
+    await drive(sending, recorder, pace, on_tick)
     server.check_alive()
     return server.statistics(arm).since(before)
 
 
-def _told(
-    executed: Callable[[Outcome], tuple[int, float] | None], cause: Callable[[Outcome], str], done: DoneFn
-) -> Callable[[Outcome, int, int], None]:
-    def on_outcome(outcome: Outcome, sent_ns: int, completed_ns: int) -> None:
-        batch = executed(outcome)
-        size, compute_ns = (0, -1) if batch is None else (batch[0], round(batch[1] * 1e9))
-        why = cause(outcome) if outcome.cause else ""
-        done(outcome.status, sent_ns, completed_ns, size, compute_ns, why)
+def measured(recorder: Recorder) -> tuple[pd.DataFrame, Generator | None, Offered]:
+    """The recorder's rows as samples/*.parquet has them, what sending took, and what the schedule offered.
 
-    return on_outcome
+    Of a run that was cancelled too.
+    """
+    plan = statistics(recorder.offsets_ns)
+    offered = Offered(plan.mean_rate_per_s, plan.cv_of_gaps, plan.index_of_dispersion)
+    records = recorder.records()
+    times = {"scheduled": records.scheduled_ns, "sent": records.sent_ns, "completed": records.completed_ns}
+    cause = np.array(records.causes)[records.cause]
+    rows = point_rows(times, records.status, records.batch_size, records.compute_ns, cause)
+    use = records.use
+    return rows, Generator(use.cpu_s, use.wall_s, use.workers) if use is not None else None, offered
+
+
+async def drive(
+    sending: Sending, recorder: Recorder, pace: Pace, on_tick: Callable[[Progress], None], *, end_early: bool = True
+) -> None:
+    """Sends the recorder's schedule, in this process or in several."""
+    watch = BacklogWatch(pace.rate_per_s, pace.warmup_s)
+
+    def stop(progress: Progress) -> bool:
+        return watch.grows_without_end(progress.elapsed_s, progress.in_flight)
+
+    rule: StopRule | None = stop if end_early else None
+    if pace.workers > 1:
+        await replay_in_workers(
+            recorder.offsets_ns, sending.open, pace.workers,
+            drain_timeout_s=DRAIN_S, in_flight_cap=IN_FLIGHT_CAP, on_tick=on_tick, stop=rule, recorder=recorder,
+        )  # fmt: skip
+        return
+    async with sending.open(range(len(recorder.offsets_ns))) as send:
+        await replay(
+            recorder.offsets_ns, send,
+            drain_timeout_s=DRAIN_S, in_flight_cap=IN_FLIGHT_CAP, on_tick=on_tick, stop=rule, recorder=recorder,
+        )  # fmt: skip

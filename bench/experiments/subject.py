@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bench.analysis.answers import difference_text, worst_difference
-from bench.clients.client import Client
-from bench.clients.http_pool import HttpPool
+from bench.clients.client import Client, Pool
 from bench.clients.outcome import Outcome
 from bench.errors import MeasurementInvalid
 from bench.models.model import ServedModel
@@ -25,7 +24,7 @@ class Subject:
 
     server: RunningServer
     client: Client
-    pool: HttpPool
+    pool: Pool
     model: ServedModel
     tolerance: float
     tell: Tell
@@ -53,7 +52,7 @@ class Subject:
             raise MeasurementInvalid(f"{name}: {arm.name} answers wrongly: {difference_text(worst, self.tolerance)}")
 
 
-async def send_together(pool: HttpPool, requests: Iterable[bytes]) -> tuple[list[Outcome], float]:
+async def send_together(pool: Pool, requests: Iterable[bytes]) -> tuple[list[Outcome], float]:
     """Sends all at once; the outcomes in order, and the seconds from the first write to the last answer."""
     loop = asyncio.get_running_loop()
     answered: list[asyncio.Future[tuple[Outcome, int, int]]] = []

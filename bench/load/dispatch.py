@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 
 import numpy as np
 
 from bench.load.recorder import Recorder
-from bench.load.records import Records
+from bench.load.records import GeneratorUse, Records
 from bench.load.timer import Timer, open_timer
 
 START_AHEAD_NS = 50_000_000
 TICK_S = 0.2
+DRAIN_LOOK_S = 0.005
 
 DoneFn = Callable[[int, int, int, int, int, str], None]
 """(status, sent_ns, completed_ns, batch_size, compute_ns, cause): as in Records, on `perf_counter_ns`."""
@@ -39,6 +40,14 @@ class Progress:
     failed: int
     elapsed_s: float
 
+    @property
+    def in_flight(self) -> int:
+        return self.sent - self.finished
+
+
+TickFn = Callable[[Progress], None]
+StopRule = Callable[[Progress], bool]
+
 
 async def replay(
     offsets_ns: np.ndarray,
@@ -46,7 +55,8 @@ async def replay(
     *,
     drain_timeout_s: float,
     in_flight_cap: int = 10_000,
-    on_tick: Callable[[Progress], None] | None = None,
+    on_tick: TickFn | None = None,
+    stop: StopRule | None = None,
     recorder: Recorder | None = None,
     timer: TimerFactory = open_timer,
 ) -> Records:
@@ -54,55 +64,86 @@ async def replay(
 
     A request is never sent before its deadline; all that are due at a wake-up are sent in it. With
     `in_flight_cap` requests in flight a due one is shed. After the last, outcomes are awaited for
-    `drain_timeout_s`. `on_tick` is called five times a second. Cancelled, it leaves the rows so far in
-    `recorder`, which holds one run. Python's cycle collector stands still meanwhile. An exception of `send`
-    or `on_tick` ends the run and is raised.
+    `drain_timeout_s`. `on_tick` is called five times a second, and `stop` after it: once it returns True, what
+    is not sent by then has ended early. Cancelled, it leaves the rows so far in `recorder`, which holds one run.
+    Python's cycle collector stands still meanwhile. An exception of `send`, `on_tick` or `stop` ends the run and
+    is raised.
     """
     recorder = Recorder(offsets_ns) if recorder is None else recorder
-    if recorder.start_ns or len(recorder.offsets_ns) != len(offsets_ns):
-        raise ValueError("recorder: expected one made for these offsets and not used yet")
-    with _collector_paused():
-        dispatch = _Dispatch(recorder, send, in_flight_cap, on_tick, timer)
-        try:
-            await dispatch.all_sent
-            if recorder.finished < recorder.sent:
-                await asyncio.wait([dispatch.drained], timeout=drain_timeout_s)
-            if dispatch.drained.done():
-                dispatch.drained.result()
-        finally:
-            dispatch.close()
+    recorder.expect_unused(offsets_ns)
+    everything = range(len(offsets_ns))
+    with collector_paused():
+        start_ns = perf_counter_ns() + START_AHEAD_NS
+        dispatch = Dispatch(recorder, everything, send, in_flight_cap, start_ns, on_tick, stop, timer)
+        await dispatch.run(drain_timeout_s)
     return recorder.records()
 
 
-class _Dispatch:
+class Dispatch:
+    """Sends the requests of one share of a recorder's schedule, and has it note what becomes of them."""
+
     def __init__(
         self,
         recorder: Recorder,
+        share: range,
         send: SendFn,
         cap: int,
-        on_tick: Callable[[Progress], None] | None,
-        timer: TimerFactory,
+        start_ns: int,
+        on_tick: TickFn | None,
+        stop: StopRule | None,
+        timer: TimerFactory = open_timer,
     ) -> None:
         loop = asyncio.get_running_loop()
-        offsets = recorder.offsets_ns
-        self.all_sent: asyncio.Future[None] = loop.create_future()
-        self.drained: asyncio.Future[None] = loop.create_future()
+        recorder.start_ns = start_ns
         self._loop = loop
         self._recorder = recorder
+        self._share = share
         self._send = send
         self._cap = cap
+        self._start_ns = start_ns
         self._on_tick = on_tick
+        self._stop = stop
+        self._all_sent: asyncio.Future[None] = loop.create_future()
+        self._error: Exception | None = None
         self._ticker: asyncio.TimerHandle | None = None
-        self._next = 0
-        self._timer = timer(loop, self._wake, float(np.diff(offsets).mean()) if len(offsets) > 1 else 1e9)
-        recorder.start_ns = perf_counter_ns() + START_AHEAD_NS
-        self._due: list[int] = (offsets + recorder.start_ns).tolist()
-        if not self._due:
-            self.all_sent.set_result(None)
+        self._offsets = recorder.offsets_ns.data  # a list of the deadlines would take 40 bytes a request
+        self._next = share.start
+        self._cpu_ns = process_time_ns()
+        self._timer = timer(loop, self._wake, self._mean_gap_ns())
+        if not share:
+            self._all_sent.set_result(None)
             return
-        self._timer.arm(self._due[0])
-        if on_tick is not None:
+        self._timer.arm(start_ns + self._offsets[share.start])
+        if on_tick is not None or stop is not None:
             self._ticker = loop.call_later(TICK_S, self._tick)
+
+    async def run(self, drain_timeout_s: float) -> None:
+        """Until all is sent and its outcomes are known, or have been awaited for that long."""
+        recorder = self._recorder
+        try:
+            await self._all_sent
+            give_up_ns = perf_counter_ns() + int(drain_timeout_s * 1e9)
+            while recorder.finished < recorder.sent and self._error is None:
+                left_s = (give_up_ns - perf_counter_ns()) / 1e9
+                if left_s <= 0:
+                    break
+                await asyncio.sleep(min(DRAIN_LOOK_S, left_s))
+            if self._error is not None:
+                raise self._error
+        finally:
+            self._timer.close()
+            if self._ticker is not None:
+                self._ticker.cancel()
+            recorder.seal()
+            recorder.use = self.use()
+
+    def use(self) -> GeneratorUse:
+        wall_ns = max(0, perf_counter_ns() - self._start_ns)
+        return GeneratorUse((process_time_ns() - self._cpu_ns) / 1e9, wall_ns / 1e9, 1)
+
+    def _mean_gap_ns(self) -> float:
+        share, offsets = self._share, self._offsets
+        return (offsets[share[-1]] - offsets[share[0]]) / (len(share) - 1) if len(share) > 1 else 1e9
 
     def _wake(self) -> None:
         try:
@@ -111,69 +152,56 @@ class _Dispatch:
             self._fail(exc)
 
     def _send_due(self, now: int) -> None:
-        due, recorder = self._due, self._recorder
-        index, n = self._next, len(due)
-        if due[index] > now:
+        offsets, reached = self._offsets, now - self._start_ns
+        index, end, step = self._next, self._share.stop, self._share.step
+        if offsets[index] > reached:
             self._timer.again()
             return
+        recorder, send, cap = self._recorder, self._send, self._cap
         # `now` is read once: what falls due meanwhile is left to the next wake-up, so that a generator that
         # is behind still reads its answers in between.
-        while index < n and due[index] <= now:
-            if recorder.sent - recorder.finished >= self._cap:
+        while index < end and offsets[index] <= reached:
+            if recorder.sent - recorder.finished >= cap:
                 recorder.on_shed(index)
             else:
                 recorder.on_send(index, now)
-                self._send(index, partial(self._done, index))
-            index += 1
+                send(index, partial(recorder.on_done, index))
+            index += step
         self._next = index
-        if index < n:
-            self._timer.arm(due[index])
+        if index < end:
+            self._timer.arm(self._start_ns + offsets[index])
         else:
-            self._timer.close()
-            if not self.all_sent.done():  # cancelled, with its waiter not there yet to close this
-                self.all_sent.set_result(None)
+            self._sent_all()
 
-    def _done(
-        self,
-        index: int,
-        status: int,
-        sent_ns: int,
-        completed_ns: int,
-        batch_size: int,
-        compute_ns: int,
-        cause: str,
-    ) -> None:
-        recorder = self._recorder
-        recorder.on_done(index, status, sent_ns, completed_ns, batch_size, compute_ns, cause)
-        if recorder.finished == recorder.sent and self.all_sent.done() and not self.drained.done():
-            self.drained.set_result(None)
+    def _sent_all(self) -> None:
+        self._timer.close()
+        if not self._all_sent.done():  # cancelled, with its waiter not there yet to close this
+            self._all_sent.set_result(None)
 
     def _tick(self) -> None:
         done = self._recorder
-        elapsed_s = (perf_counter_ns() - done.start_ns) / 1e9
+        elapsed_s = (perf_counter_ns() - self._start_ns) / 1e9
+        progress = Progress(len(self._share), done.sent, done.shed, done.finished, done.failed, elapsed_s)
         self._ticker = self._loop.call_later(TICK_S, self._tick)
         try:
             if self._on_tick is not None:
-                self._on_tick(Progress(len(self._due), done.sent, done.shed, done.finished, done.failed, elapsed_s))
+                self._on_tick(progress)
+            if self._stop is not None and not self._all_sent.done() and self._stop(progress):
+                done.on_ended_early(range(self._next, self._share.stop, self._share.step))
+                self._sent_all()
         except Exception as exc:  # noqa: BLE001 - on its way to the one who awaits
             self._fail(exc)
 
     def _fail(self, exc: Exception) -> None:
         self._timer.close()
-        for waiting in (self.all_sent, self.drained):
-            if not waiting.done():
-                waiting.set_exception(exc)
-                return
-
-    def close(self) -> None:
-        self._timer.close()
-        if self._ticker is not None:
-            self._ticker.cancel()
-        self._recorder.seal()
+        if self._all_sent.done():
+            self._error = exc
+        else:
+            self._all_sent.set_exception(exc)
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Without Python's cycle collector: a full collection stops the process for tens of milliseconds."""
     enabled = gc.isenabled()
     gc.collect()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from bench.scenario import spec
+from bench.scenario.arrivals_convert import to_arrivals
 from bench.scenario.batch_sizes import default_batch_sizes
-from bench.scenario.form import ScenarioForm, ServerForm
+from bench.scenario.form import LoadForm, ScenarioForm, ServerForm
 from bench.scenario.model_form import times_of
 
 
-def to_scenario(form: ScenarioForm) -> spec.Scenario:
+def to_scenario(form: ScenarioForm, folder: Path) -> spec.Scenario:
+    """`folder`: the scenario file's, which the paths in it are relative to."""
     times = times_of(form.model)
     smallest = min(server.max_batch_size for server in form.servers.values())
-    calibration, load, checks = form.calibration, form.load, form.checks
+    calibration, checks = form.calibration, form.checks
     return spec.Scenario(
         name=form.name,
         model=spec.Calibrated(c_s=times.c, m_s=times.m) if times else spec.Digits(),
@@ -21,16 +25,23 @@ def to_scenario(form: ScenarioForm) -> spec.Scenario:
             precision=calibration.precision,
             max_duration_s=calibration.max_duration,
         ),
-        load=spec.Load(
-            arrivals=load.arrivals,
-            rates_per_s=load.rates,
-            duration_s=load.duration,
-            warmup_s=load.warmup,
-            replications=load.replications,
-        ),
+        load=to_load(form.load, folder),
         slo=spec.Objective(form.slo.percentile, form.slo.response_time) if "slo" in form.model_fields_set else None,
         checks=spec.Checks(**checks.model_dump()),
         seed=form.seed,
+    )
+
+
+def to_load(form: LoadForm, folder: Path) -> spec.Load:
+    """`folder`: what the path of a trace is relative to."""
+    return spec.Load(
+        arrivals=to_arrivals(form.arrivals, folder),
+        rates_per_s=form.rates,
+        duration_s=form.duration,
+        warmup_s=form.warmup,
+        replications=form.replications,
+        protocol=form.protocol,
+        workers=form.workers,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from bench.scenario import spec
+from bench.scenario.arrivals_form import EXAMPLES, ArrivalsForm
 from bench.scenario.kinds import LIMITS
 from bench.scenario.model_form import Form, ModelForm
 from bench.scenario.units import duration_text, fraction_text
@@ -110,8 +111,10 @@ class CalibrationForm(Form):
 class LoadForm(Form):
     """Open-loop load: requests are sent when planned, whatever the server does."""
 
-    arrivals: Annotated[spec.Arrivals, Choice(("constant", "poisson"))] = Field(
-        default=_LOAD.arrivals, description="how the arrivals are spread over time"
+    arrivals: ArrivalsForm = Field(
+        default=_LOAD.arrivals.kind,
+        description="how the arrivals are spread over time: poisson, constant, or a kind with its parameters such as "
+        + ", ".join(EXAMPLES.values()),
     )
     rates: Annotated[tuple[Annotated[float, Number(0, 1e6)], ...], BeforeValidator(_items)] = Field(
         default=_LOAD.rates_per_s,
@@ -123,6 +126,10 @@ class LoadForm(Form):
         _LOAD.warmup_s, "time of load before it, which is not measured"
     )
     replications: Annotated[int, _COUNT] = Field(default=_LOAD.replications, description="repeats of each point")
+    protocol: Annotated[spec.Protocol, Choice(("http", "grpc"))] = Field(
+        default=_LOAD.protocol, description="how requests travel: http or grpc"
+    )
+    workers: Annotated[int, _COUNT] = Field(default=_LOAD.workers, description="processes of the load generator")
 
 
 class SloForm(Form):

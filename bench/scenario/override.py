@@ -20,8 +20,11 @@ class _UnknownPathError(Exception):
         self.expected, self.found, self.hint = expected, found, hint
 
 
-def apply_set(tree: Tree, setting: str) -> list[Problem]:
-    """`servers.triton.max_batch_size=8`: the value is YAML, a number steps into a list."""
+def apply_set(tree: Tree, setting: str, option: str = "--set") -> list[Problem]:
+    """`servers.triton.max_batch_size=8`: the value is YAML, a number steps into a list.
+
+    `option`: what to name as the place of a mistake.
+    """
     name, sign, text = setting.partition("=")
     field = plain(name.strip())
     if not sign or not field:
@@ -34,19 +37,19 @@ def apply_set(tree: Tree, setting: str) -> list[Problem]:
     if problems:
         expected = [p.expected if p.expected != "YAML" else "a YAML value" for p in problems]
         return [
-            Problem(0, field, said, f"{p.found} (from --set)", p.hint)
+            Problem(0, field, said, f"{p.found} (from {option})", p.hint)
             for p, said in zip(problems, expected, strict=True)
         ]
     if not isinstance(tree.data, dict):
         return []  # the file is no scenario, which is the problem to report
     try:
-        _put(tree, name.strip().split("."), value.data)
+        _put(tree, name.strip().split("."), value.data, option)
     except _UnknownPathError as error:
-        return [Problem(0, field, error.expected, f"{error.found} (from --set)", error.hint)]
+        return [Problem(0, field, error.expected, f"{error.found} (from {option})", error.hint)]
     return []
 
 
-def _put(tree: Tree, words: list[str], value: object) -> None:
+def _put(tree: Tree, words: list[str], value: object, option: str) -> None:
     path: Path = ()
     step: str | int
     absent: list[Path] = []
@@ -68,8 +71,8 @@ def _put(tree: Tree, words: list[str], value: object) -> None:
                 _refuse_unless_section(path, node)
                 absent.append(path)
     for section in absent:
-        tree.put(section, {}, "--set")
-    tree.put(path, value, "--set")
+        tree.put(section, {}, option)
+    tree.put(path, value, option)
 
 
 def _key(node: dict[str, object], words: list[str]) -> tuple[list[str], str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from bench.errors import Problem
+from bench.scenario.arrivals_form import PARTS
 from bench.scenario.form import CalibrationForm, ChecksForm, LoadForm, ScenarioForm, ServerForm, SloForm
 from bench.scenario.model_form import CalibratedKeyForm, TimesForm, form_of
 from bench.scenario.tree import Path, Tree
@@ -39,7 +41,8 @@ def _problem(details: ErrorDetails, path: Path, tree: Tree) -> Problem:
             return Problem(tree.line(path), dotted(path), "a known key", found, near_or_known(key, known))
         case "missing":
             form = _form_at(path[:-1], tree)
-            expected = form.model_fields[str(path[-1])].description or "a value"
+            field = _field(form, str(path[-1]))
+            expected = (field.description if field else "") or "a value"
             found = tree.found(path, "nothing")
             return Problem(tree.line(path), dotted(path), expected, found, f"add '{path[-1]}'")
         case "model_type":
@@ -53,7 +56,7 @@ def _refused(details: ErrorDetails, path: Path, tree: Tree, found: str) -> Probl
     context = details.get("ctx", {})
     hint = str(context.get("hint", ""))
     if details["input"] is None and path:
-        field = _form_at(path[:-1], tree).model_fields.get(str(path[-1]))
+        field = _field(_form_at(path[:-1], tree), str(path[-1]))
         optional = field is not None and not field.is_required()
         hint = "write a value, or leave the key out for its default" if optional else "write a value"
     expected = str(context.get("expected", details["msg"]))
@@ -61,7 +64,12 @@ def _refused(details: ErrorDetails, path: Path, tree: Tree, found: str) -> Probl
 
 
 def _known_keys(path: Path, tree: Tree) -> tuple[str, ...]:
-    return tuple(_form_at(path, tree).model_fields)
+    return tuple(field.alias or name for name, field in _form_at(path, tree).model_fields.items())
+
+
+def _field(form: type[BaseModel], key: str) -> FieldInfo | None:
+    """Of a key as it stands in the file, which may be a word that Python keeps for itself."""
+    return next((field for name, field in form.model_fields.items() if key == (field.alias or name)), None)
 
 
 def _form_at(path: Path, tree: Tree) -> type[BaseModel]:
@@ -76,4 +84,6 @@ def _form_at(path: Path, tree: Tree) -> type[BaseModel]:
             return CalibratedKeyForm
         case ("model", *_):
             return TimesForm
+        case ("load", "arrivals", kind, *_):
+            return PARTS[kind]
     return _SECTIONS[path[0]]

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 ServerKind = Literal["triton", "torchserve"]
-Runtime = Literal["process"]
+Runtime = Literal["process", "attach"]
+Protocol = Literal["http", "grpc"]
 Device = Literal["cpu"]
-Arrivals = Literal["constant", "poisson"]
+Parameter = float | str | tuple[Mapping[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,15 @@ class Calibrated:
     zoo: Literal["calibrated"] = "calibrated"
 
 
-Model = Digits | Calibrated
+@dataclass(frozen=True, slots=True)
+class External:
+    """A model that somebody else serves, known by its name only: `serve-bench load`. No scenario file has it."""
+
+    name: str
+    zoo: Literal["external"] = "external"
+
+
+Model = Digits | Calibrated | External
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +69,24 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrivals:
+    """How arrivals are spread over time; `parameters` are those that `bench.load.arrivals` has for the kind."""
+
+    kind: str = "poisson"
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     """Open-loop points: every rate for `duration_s` after `warmup_s`, `replications` times."""
 
-    arrivals: Arrivals = "poisson"
+    arrivals: Arrivals = Arrivals()
     rates_per_s: tuple[float, ...] = ()
     duration_s: float = 10.0
     warmup_s: float = 2.0
     replications: int = 3
+    protocol: Protocol = "http"
+    workers: int = 1  # processes of the load generator
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,4 +17,8 @@ def to_json(scenario: Scenario) -> dict[str, Any]:
 
 def from_json(document: dict[str, Any]) -> Scenario:
     """Raises ValueError (pydantic's) when the document is not what `to_json` wrote."""
+    load = document.get("load")
+    if isinstance(load, dict) and isinstance(load.get("arrivals"), str):
+        # Runs of version 0.1.0 have the word alone.
+        document = {**document, "load": {**load, "arrivals": {"kind": load["arrivals"]}}}
     return TypeAdapter(Scenario).validate_python(document)

@@ -58,24 +58,27 @@ class Whole(Reader):
 
 @dataclass(frozen=True, slots=True)
 class Number(Reader):
-    """A number above `above` and up to `high`, or below it with `open_end`."""
+    """A number above `above` (with `zero`: from it) and up to `high`, or below it with `open_end`."""
 
     above: float
     high: float
     open_end: bool = False
+    zero: bool = False
 
     def read(self, value: object) -> float:
         # The bounds, compared first, also keep out .nan, .inf and integers too large for a float.
-        fits = isinstance(value, int | float) and not isinstance(value, bool) and self.above < value <= self.high
-        if not fits or (self.open_end and value == self.high):
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and self.above <= value <= self.high
+        if not fits or (self.open_end and value == self.high) or (not self.zero and value == self.above):
+            start = f"from {self.above:g}" if self.zero else f"above {self.above:g}"
             end = "below" if self.open_end else "up to"
-            raise refused(f"a number above {self.above:g} and {end} {self.high:,.0f}")
+            raise refused(f"a number {start} and {end} {self.high:,.0f}")
         assert isinstance(value, int | float)  # noqa: S101 - for the type checker, which `fits` is lost on
         return float(value)
 
     def schema(self) -> JsonSchema:
+        start = "minimum" if self.zero else "exclusiveMinimum"
         end = "exclusiveMaximum" if self.open_end else "maximum"
-        return {"type": "number", "exclusiveMinimum": self.above, end: self.high}
+        return {"type": "number", start: self.above, end: self.high}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,19 @@ class Name(Reader):
 
     def schema(self) -> JsonSchema:
         return {"type": "string", "pattern": NAME_PATTERN}
+
+
+@dataclass(frozen=True, slots=True)
+class FileName(Reader):
+    """The path of a file; whether there is one is a rule's question."""
+
+    def read(self, value: object) -> str:
+        if isinstance(value, str) and value.strip() and "\0" not in value:
+            return value
+        raise refused("the name of a file, such as arrivals.csv")
+
+    def schema(self) -> JsonSchema:
+        return {"type": "string", "minLength": 1}
 
 
 def _parsed(parse: Callable[[object], float], value: object, expected: str) -> float:

@@ -61,7 +61,7 @@ class RunningServer(ABC):
     """One launched server. Use as a context manager: leaving it ends every process that entering it started."""
 
     port_names: tuple[str, ...]
-    data_port: str
+    data_ports: Mapping[str, str]  # protocol -> name of the port that requests go to
     control_port: str
     log_noise: tuple[str, ...]  # marks of log lines that explain no failure
     counts_batches: bool  # whether statistics tell the size and time of each executed batch
@@ -79,8 +79,8 @@ class RunningServer(ABC):
 
     @property
     def port(self) -> int:
-        """Where requests go."""
-        return self.ports[self.data_port]
+        """Where HTTP requests go."""
+        return self.ports[self.data_ports["http"]]
 
     def __enter__(self) -> RunningServer:
         try:

@@ -25,7 +25,7 @@ class TorchServe(RunningServer):
     """Private temporary and working folders, so that several can run at once; token authorisation off on loopback."""
 
     port_names = ("inference", "management", "metrics", "grpc_inference", "grpc_management")
-    data_port = "inference"
+    data_ports = {"http": "inference", "grpc": "grpc_inference"}  # noqa: RUF012 read only
     log_noise = ("ACCESS_LOG",)  # mostly our own questions
     counts_batches = False
     control_port = "management"

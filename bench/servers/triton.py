@@ -26,7 +26,7 @@ class Triton(RunningServer):
     """Explicit model control: nothing is served but the arms that are asked for."""
 
     port_names = ("http", "grpc", "metrics")
-    data_port = "http"
+    data_ports = {"http": "http", "grpc": "grpc"}  # noqa: RUF012 read only
     log_noise = ("| ", "+---")  # its tables of options and models
     counts_batches = True
     control_port = "http"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
+OURS = "SERVE_BENCH_TEST"  # in the environment of all that a desk starts, and so of all that it starts
 MARKS = ("tritonserver", "triton_python_backend_stub", "org.pytorch.serve.ModelServer", "ts.model_server")
 
 CALIBRATED = """
@@ -51,6 +53,7 @@ class Desk:
     """A folder to run `serve-bench` in."""
 
     folder: Path
+    temporary: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="sb-")))
 
     def write(self, name: str, text: str) -> Path:
         (self.folder / name).write_text(text)
@@ -60,7 +63,7 @@ class Desk:
         return subprocess.Popen(
             [sys.executable, "-m", "bench", *arguments],
             cwd=self.folder,
-            env={**os.environ, **environment},
+            env={**os.environ, "TMPDIR": str(self.temporary), OURS: str(self.temporary), **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -77,10 +80,16 @@ class Desk:
         return folder
 
 
-def server_processes() -> list[psutil.Process]:
-    """Every server process of this machine."""
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if any(mark in part for part in process.info["cmdline"] or () for mark in MARKS)
-    ]
+def server_processes(desk: Desk) -> list[psutil.Process]:
+    """Every server process that came of what this desk started; others on the machine are not its business."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if not any(mark in part for part in process.info["cmdline"] or () for mark in MARKS):
+            continue
+        try:
+            ours = process.environ().get(OURS) == str(desk.temporary)
+        except psutil.Error:
+            continue
+        if ours:
+            found.append(process)
+    return found

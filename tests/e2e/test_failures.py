@@ -112,7 +112,7 @@ def test_a_server_killed_while_it_is_measured_is_told_and_what_was_measured_kept
     process = desk.start("run", str(desk.write("scenario.yaml", CALIBRATED)), "--server", server)
     assert process.stderr is not None
     next(line for line in process.stderr if "calibrating" in line)
-    for victim in server_processes():
+    for victim in server_processes(desk):
         victim.kill()
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3, err

@@ -17,6 +17,8 @@ COLUMNS = [
     "dispatch_delay_p50_s", "dispatch_delay_p99_s", "dispatch_delay_max_s", "mean_batch_size", "queue_wait_mean_s",
     "compute_mean_s", "network_mean_s", "valid", "reason",
     "saturated", "growth_s_per_s", "growth_lo_s_per_s", "growth_hi_s_per_s",
+    "generator_cpu_s_per_request", "generator_cores",
+    "offered_rate_per_s", "offered_cv_of_gaps", "offered_index_of_dispersion",
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 
 import numpy as np
 import pytest
@@ -111,6 +111,48 @@ def test_progress_is_told_while_it_runs() -> None:
     assert 1 <= len(seen) <= 6
     assert all(p.scheduled == 100 and p.sent == p.finished and p.failed == 0 for p in seen)
     assert seen[0].sent > 0
+
+
+def test_a_rule_ends_it_early_and_awaits_only_what_is_in_flight() -> None:
+    seen: list[Progress] = []
+    held: list[DoneFn] = []
+
+    def rule(progress: Progress) -> bool:
+        seen.append(progress)
+        return progress.in_flight >= 50
+
+    def send(index: int, done: DoneFn) -> None:
+        held.append(done)
+        if index % 2:
+            answer(index, done)
+
+    records = play(np.arange(0, 60_000 * MS, MS, dtype=np.int64), send, stop=rule, drain_timeout_s=0.1)
+    found = records.accounting()
+    assert found.sent == len(held) >= 100
+    assert found.in_flight == (len(held) + 1) // 2
+    assert found.never_sent == records.having("ended early").sum() == 60_000 - len(held)
+    assert [progress.in_flight >= 50 for progress in seen] == [False] * (len(seen) - 1) + [True]
+    assert 0 < seen[-1].elapsed_s < 30
+
+
+def test_a_rule_that_says_no_changes_nothing_and_one_that_raises_ends_the_run() -> None:
+    assert play(OFFSETS * 3, answer, stop=lambda _progress: False).accounting().ok == 100
+    with pytest.raises(ZeroDivisionError):
+        play(OFFSETS * 10, answer, stop=lambda progress: progress.sent / 0 > 1)
+
+
+def test_the_generator_tells_what_it_took() -> None:
+    def spin(index: int, done: DoneFn) -> None:
+        until = process_time_ns() + 2 * MS
+        while process_time_ns() < until:
+            pass
+        answer(index, done)
+
+    use = play(OFFSETS, spin).use
+    assert use is not None
+    assert use.workers == 1
+    assert 0.2 <= use.cpu_s <= use.wall_s + 0.1  # the start is 0.05 s ahead
+    assert use.wall_s >= 0.099
 
 
 def test_the_collector_stands_still_in_the_run_and_works_after_it() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from bench.errors import ScenarioError
+from bench.scenario.arrivals_form import KINDS
 from bench.scenario.load import json_schema, load_scenario
 from bench.scenario.spec import Scenario
 
@@ -25,6 +26,7 @@ WORDS = [
     "digits-cnn",
     "calibrated",
     "poisson",
+    "fixed",
     "process",
     "cpu",
     "5ms",
@@ -99,7 +101,14 @@ nearly_right = st.fixed_dictionaries(
     optional={
         "calibration": st.fixed_dictionaries({}, optional={"batch_sizes": st.lists(sizes), "precision": scalars}),
         "slo": st.fixed_dictionaries({}, optional={"response_time": st.sampled_from(["20ms", "1s"])}),
-        "load": st.fixed_dictionaries({}, optional={"rates": st.lists(sizes), "duration": scalars}),
+        "load": st.fixed_dictionaries(
+            {},
+            optional={
+                "rates": st.lists(sizes),
+                "duration": scalars,
+                "arrivals": structures | st.dictionaries(st.sampled_from(KINDS), structures, max_size=2),
+            },
+        ),
     },
 )
 sets = st.lists(

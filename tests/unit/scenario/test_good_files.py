@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.scenario.load import load_scenario
-from bench.scenario.spec import Calibrated, Calibration, Checks, Digits, Load, Objective, Scenario, Server
+from bench.scenario.spec import Arrivals, Calibrated, Calibration, Checks, Digits, Load, Objective, Scenario, Server
 
 LoadText = Callable[..., Scenario]
 
@@ -23,7 +23,7 @@ def test_the_shipped_quickstart_is_read_in_full() -> None:
             Server("torchserve", "torchserve", "process", "cpu", 1, 1, 16, 0.005, 60.0, {}),
         ),
         calibration=Calibration((1, 2, 3, 4, 6, 8, 12, 16), 0.03, 40.0),
-        load=Load("poisson", (50.0, 100.0), 6.0, 1.0, 2),
+        load=Load(Arrivals("poisson"), (50.0, 100.0), 6.0, 1.0, 2),
         slo=Objective(99.0, 0.1),
         checks=Checks(0.1, 0.15, 0.1, 1e-4),
         seed=1,

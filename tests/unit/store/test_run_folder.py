@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from run_by_hand import EXPECTED, columns, manifest, point, samples, scenario, whole_run
 
-from bench.analysis.load import Counted
+from bench.analysis.load import Counted, Generator, Offered
 from bench.analysis.run import analyse
 from bench.errors import ScenarioError
 from bench.store import RunFolder, point_rows
@@ -79,7 +80,9 @@ def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
                 "response_p999_s, response_max_s, round_trip_mean_s, round_trip_p50_s, round_trip_p99_s, "
                 "dispatch_delay_p50_s, dispatch_delay_p99_s, dispatch_delay_max_s, mean_batch_size, queue_wait_mean_s, "
                 "compute_mean_s, network_mean_s, valid, reason, "
-                "saturated, growth_s_per_s, growth_lo_s_per_s, growth_hi_s_per_s"
+                "saturated, growth_s_per_s, growth_lo_s_per_s, growth_hi_s_per_s, "
+                "generator_cpu_s_per_request, generator_cores, "
+                "offered_rate_per_s, offered_cv_of_gaps, offered_index_of_dispersion"
             ),
         ),
         ("verdicts", "check, server, subject, expected, measured, tolerance, outcome, why"),
@@ -374,9 +377,12 @@ def test_a_server_is_found_again_whatever_its_name_looks_like(tmp_path: Path, na
 
 
 def test_a_parquet_file_tells_its_own_settings(folder: RunFolder) -> None:
-    folder.write_point(point(counted=Counted(500, 2.5, 6.0, 250)))
+    made = point(counted=Counted(500, 2.5, 6.0, 250))
+    folder.write_point(replace(made, generator=Generator(0.2, 5.0, 2), offered=Offered(99.5, 1.0, 1.1)))
     metadata = pq.read_schema(folder.path / "samples/triton/rate=100-replication=1.parquet").metadata
     assert json.loads(metadata[b"serve-bench point"]) == {
         "rate_per_s": 100.0, "replication": 1, "warmup_s": 1.0, "duration_s": 4.0,
         "counted": {"requests": 500, "queue_s": 2.5, "compute_s": 6.0, "executions": 250},
+        "generator": {"cpu_s": 0.2, "wall_s": 5.0, "workers": 2},
+        "offered": {"rate_per_s": 99.5, "cv_of_gaps": 1.0, "index_of_dispersion": 1.1},
     }  # fmt: skip

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.scenario.spec import Calibrated, Calibration, Checks, Digits, Load, Objective, Scenario, Server
+from bench.scenario.spec import Arrivals, Calibrated, Calibration, Checks, Digits, Load, Objective, Scenario, Server
 from bench.scenario.stored import from_json, to_json
 
 FULL = Scenario(
@@ -15,7 +15,7 @@ FULL = Scenario(
         Server("a", "triton", startup_timeout_s=5.5),
     ),
     calibration=Calibration((1, 2, 4), 0.01, 12.5),
-    load=Load("constant", (50.0, 0.1), 3.0, 0.5, 2),
+    load=Load(Arrivals("gamma", {"cv": 2.0}), (50.0, 0.1), 3.0, 0.5, 2, "grpc", 2),
     slo=Objective(99.9, 0.25),
     checks=Checks(0.01, 0.02, 0.03, 1e-6),
     seed=7,
