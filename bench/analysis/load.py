@@ -237,7 +237,8 @@ def _generator(points: Sequence[Point], replications: int) -> Verdict:
 def _errors(point: Point) -> Verdict:
     window = point.window()
     errors = int(np.count_nonzero(window.sent & ~window.ok))
-    causes = point.rows.loc[~point.rows["cause"].isin(["", "shed", "never sent", ENDED_EARLY]), "cause"].value_counts()
+    failed = ~point.rows["cause"].isin(["", "shed", "never sent", ENDED_EARLY])
+    causes = point.rows.loc[failed, "cause"].astype(str).value_counts()
     why = ", ".join(f"{count} × {cause}" for cause, count in causes.items())
     return Verdict("errors", point.server, point.label, 0.0, float(errors), 0.0, "fails" if errors else "holds", why)
 
