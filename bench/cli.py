@@ -5,7 +5,6 @@ Heavy modules are imported inside the commands, so that --help is there at once.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -14,25 +13,18 @@ import sys
 import traceback
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bench.errors import BenchError, MeasurementInvalid, ScenarioError, ServerError
+from bench.cli_endings import Guard, print_error, print_json, problem_json, verdict_of
+from bench.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from bench.analysis.run import Analysis
-    from bench.report.status import StatusLine
     from bench.runner import Finished
     from bench.scenario.spec import Scenario
 
-EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
-    (ScenarioError, 2),
-    (ServerError, 3),
-    (MeasurementInvalid, 4),
-    (KeyboardInterrupt, 130),
-)
-UNEXPECTED = 3
+NARROWEST = 100
 
 app = typer.Typer(
     help="Measures what batching buys on real Triton Inference Server and real TorchServe.\n\n"
@@ -89,12 +81,12 @@ def run(
 
     Example: serve-bench run scenarios/quickstart.yaml --set load.duration=20s --server triton
     """
-    with _Guard(debug, quiet) as guard:
+    with Guard(debug, quiet, json_) as guard:
         loaded = _load(scenario, set_, server, seed)
         from bench.runner import Options, close_manifest, run_scenario  # heavy: a broken file is told before it
 
         finished = run_scenario(loaded, Options(out, rebuild=rebuild), guard.status.tell)
-        verdict, code = _verdict(finished.analysis, finished.error)
+        verdict, code = verdict_of(finished.analysis, finished.error)
         close_manifest(finished, verdict, code)
         guard.status.clear()
         _show(finished, verdict, code, json_=json_, debug=debug)
@@ -113,16 +105,16 @@ def validate(
 
     Example: serve-bench validate scenarios/quickstart.yaml
     """
-    with _Guard(debug) as guard:
+    with Guard(debug) as guard:
         try:
             loaded = _load(scenario, set_, server, None)
         except ScenarioError as error:
             if not json_:
                 raise
-            _print_json({"valid": False, "problems": [_problem(p) for p in error.problems]})
+            print_json({"valid": False, "problems": [problem_json(p) for p in error.problems]})
             guard.exit(2)
         if json_:
-            _print_json({"valid": True, "problems": []})
+            print_json({"valid": True, "problems": []})
         else:
             typer.echo(f"{scenario}: valid ({', '.join(s.name for s in loaded.servers)})")
 
@@ -136,7 +128,7 @@ def build(
 
     Example: serve-bench build scenarios/quickstart.yaml
     """
-    with _Guard(debug, quiet) as guard:
+    with Guard(debug, quiet, json_) as guard:
         from bench.models.prepare import prepare
         from bench.runner import Options, build_artifacts
         from bench.servers.runtime import cache_folder, ensure_runtime
@@ -147,7 +139,7 @@ def build(
         built = build_artifacts(loaded, model, Options(rebuild=rebuild), guard.status.tell)
         guard.status.clear()
         if json_:
-            _print_json(
+            print_json(
                 {
                     a.server: {"folder": str(a.folder), "sha256": a.checksums, "altered": a.altered}
                     for a in built.values()
@@ -191,7 +183,7 @@ def load(
 
     Example: serve-bench load http://127.0.0.1:8000 --kind triton --model digits-cnn --rate 200 --duration 10s
     """
-    with _Guard(debug, quiet) as guard:
+    with Guard(debug, quiet, json_) as guard:
         from bench.scenario.load import load_plan
 
         options = {"arrivals": arrivals, "rates": rate, "duration": duration, "warmup": warmup}
@@ -211,12 +203,12 @@ def load(
             guard.status.tell(text, done.sent / max(1, done.scheduled))
 
         folder, analysis, manifest, error = endpoint_load.run_load(endpoint, plan, payload, seed, out, show)
-        verdict, code = _verdict(analysis, error)
+        verdict, code = verdict_of(analysis, error)
         endpoint_load.close_manifest(folder, manifest, verdict, code)
         guard.status.clear()
         if json_:
             row = analysis.load.astype(object).where(analysis.load.notna(), None).to_dict("records")[0]
-            _print_json({"run": str(folder), "verdict": verdict, "exit_code": code, **row})
+            print_json({"run": str(folder), "verdict": verdict, "exit_code": code, **row})
         else:
             from bench.report.console import print_run
 
@@ -236,7 +228,7 @@ def report(
 
     Example: serve-bench report results/quickstart/20260101T120000Z-a1b2c3
     """
-    with _Guard(debug) as guard:
+    with Guard(debug) as guard:
         from bench.store import RunFolder
 
         folder = RunFolder(run_folder)
@@ -245,14 +237,19 @@ def report(
         from bench.report.console import print_run
 
         analysis = runner.report(folder)
+        # How a run ended comes before what its files say: a run that failed is not whole, whatever is left of it.
+        ended_well = manifest.get("status") == "complete"
+        verdict, code = verdict_of(analysis, None)
+        if not ended_well and isinstance(manifest.get("exit_code"), int) and manifest["exit_code"]:
+            verdict, code = str(manifest.get("verdict", "ended early")), manifest["exit_code"]
         if json_:
-            _print_json({**manifest, "run": str(run_folder)})
+            print_json({**manifest, "run": str(run_folder), "verdict": verdict, "exit_code": code})
         else:
             typer.echo(
-                f"{manifest['scenario']['name']}: {manifest['status']}, {manifest.get('verdict', 'no verdict yet')}"
+                f"{manifest['scenario']['name']}: {manifest.get('status', 'unfinished')}, {verdict} (exit {code})"
             )
             print_run(_console(), analysis)
-        guard.exit(analysis.exit_code)
+        guard.exit(code)
 
 
 @app.command()
@@ -273,11 +270,13 @@ def law(
 
     Example: serve-bench law --c 6ms --m 3ms --batch 10
     """
-    with _Guard(debug):
+    with Guard(debug):
         from bench.report.law import law_table, law_values
 
         if (c is None) != (m is None) or (c is None and rate is None):
             raise ScenarioError("law: expected --c and --m, or --rate with --delay or --batch; serve-bench law --help")
+        if delay is not None and (_duration("--delay", delay) or 0) < 0:
+            raise ScenarioError(f"law: expected --delay of 0 or more, found {delay}")
         if rate is not None and not (0 < rate < math.inf and (delay is not None or batch is not None)):
             raise ScenarioError(f"law: expected --rate above 0 with --delay or --batch, found --rate {rate:g}")
         try:
@@ -285,7 +284,7 @@ def law(
         except ValueError as error:
             raise ScenarioError(f"law: {error}") from error
         if json_:
-            _print_json(values)
+            print_json(values)
         else:
             typer.echo(law_table(values))
 
@@ -298,7 +297,7 @@ def schema() -> None:
     """
     from bench.scenario.load import json_schema
 
-    _print_json(json_schema())
+    print_json(json_schema())
 
 
 def main() -> None:
@@ -310,71 +309,13 @@ def main() -> None:
     app()
 
 
-class _Guard:
-    """Turns what a command raises into one line on standard error and the right exit code."""
-
-    def __init__(self, debug: bool, quiet: bool = False) -> None:
-        self._debug = debug
-        self._quiet = quiet
-        self.status: StatusLine
-
-    def __enter__(self) -> _Guard:
-        from bench.report.status import StatusLine
-
-        self.status = StatusLine(sys.stderr, quiet=self._quiet)
-        return self
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        self.status.clear()
-        if error is None or isinstance(error, typer.Exit | SystemExit):
-            return
-        if self._debug:
-            traceback.print_exception(error)
-        _print_error(error)
-        raise typer.Exit(_code(error)) from None
-
-    def exit(self, code: int) -> NoReturn:
-        raise typer.Exit(code)
-
-
-def _code(error: BaseException) -> int:
-    return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), UNEXPECTED)
-
-
-def _print_error(error: BaseException) -> None:
-    if isinstance(error, KeyboardInterrupt):
-        typer.echo("Interrupted.", err=True)
-    elif isinstance(error, BenchError):
-        typer.echo(f"Error: {error.message}", err=True)
-        if error.detail:
-            typer.echo("\n".join(f"  {line}" for line in error.detail.splitlines()), err=True)
-    else:
-        typer.echo(f"Error: {type(error).__name__}: {error} (--debug shows where)", err=True)
-
-
-def _verdict(analysis: Analysis, error: BaseException | None) -> tuple[str, int]:
-    """The run in one line, and its exit code: what ended it early comes before what it measured."""
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted; what was measured is saved", 130
-    if error is not None:
-        return str(error), _code(error)
-    verdicts = analysis.verdicts
-    bad = [v for v in verdicts if v.outcome in ("invalid", "fails")]
-    code = analysis.exit_code
-    if not bad:
-        return f"all {sum(v.outcome == 'holds' for v in verdicts)} checks hold", code
-    first = min(bad, key=lambda v: v.outcome != "invalid")
-    kind = "the measurement is invalid" if code == 4 else f"{len(bad)} of {len(verdicts)} checks fail"
-    return f"{kind}: {first.check}, {first.server} {first.subject}: {first.why}", code
-
-
 def _show(finished: Finished, verdict: str, code: int, *, json_: bool, debug: bool) -> None:
     if debug and finished.error is not None:
         traceback.print_exception(finished.error)
     if finished.error is not None:
-        _print_error(finished.error)
+        print_error(finished.error)
     if json_:
-        _print_json({"run": str(finished.folder), **finished.manifest})
+        print_json({"run": str(finished.folder), **finished.manifest})
         return
     from bench.report.console import print_run
 
@@ -389,8 +330,11 @@ def _show(finished: Finished, verdict: str, code: int, *, json_: bool, debug: bo
 def _console() -> Any:
     from rich.console import Console
 
-    # Without a terminal there is no width to fit in: long lines are for files and other programs.
-    return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=200)
+    # Without a terminal there is no width to fit in. On a narrow one the lines wrap whole: a table made to fit would
+    # break numbers in two.
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return Console(width=max(NARROWEST, Console().width))
+    return Console(width=200)
 
 
 def _load(path: Path, sets: list[str], servers: list[str], seed: int | None) -> Scenario:
@@ -408,11 +352,3 @@ def _duration(option: str, text: str | None) -> float | None:
         return parse_duration(text)
     except ValueError as error:
         raise ScenarioError(f"{option}: {error}") from error
-
-
-def _problem(problem: Any) -> dict[str, object]:
-    return {name: getattr(problem, name) for name in ("line", "field", "expected", "found", "hint")}
-
-
-def _print_json(document: object) -> None:
-    typer.echo(json.dumps(document, indent=2, default=str))

@@ -71,6 +71,7 @@ def run_load(
 
     Raises ScenarioError and ServerError before anything is sent.
     """
+    RunFolder.check(out)
     rate = load.rates_per_s[0]
     load = replace(load, replications=1)
     requests = build_requests(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,9 +33,10 @@ from bench.report.plots import write_plots
 from bench.scenario.arms import Arm
 from bench.scenario.spec import Protocol, Scenario, Server
 from bench.scenario.stored import to_json
+from bench.servers.process import interrupts_deferred
 from bench.servers.runtime import Runtime, cache_folder, ensure_runtime
 from bench.servers.server import RunningServer
-from bench.store import RunFolder
+from bench.store import FORMAT_VERSION, RunFolder
 
 T = TypeVar("T")
 MOST_REPEATS = 2
@@ -77,6 +78,7 @@ class Finished:
 
 def run_scenario(scenario: Scenario, options: Options, tell: Tell) -> Finished:
     """The main job. What was measured before an error or Ctrl-C is on disk, analysed and returned with it."""
+    RunFolder.check(options.out)
     for rate_index in range(len(scenario.load.rates_per_s)):
         planned(scenario, rate_index, 1)  # a trace that cannot be replayed is told before minutes are spent
     runtime = ensure_runtime(cache_folder(), tell)
@@ -91,7 +93,12 @@ def run_scenario(scenario: Scenario, options: Options, tell: Tell) -> Finished:
             measure(job, server)
     except (BenchError, KeyboardInterrupt, OSError) as caught:
         error = caught
-    return finish(job, error)
+    with interrupts_deferred(again=False) as came:  # a second Ctrl-C must not lose what the first one saved
+        finished = finish(job, error)
+    if came and finished.error is None:
+        finished.manifest["status"] = "interrupted"
+        return replace(finished, error=KeyboardInterrupt())
+    return finished
 
 
 def build_artifacts(scenario: Scenario, model: ServedModel, options: Options, tell: Tell) -> dict[str, Artifact]:
@@ -186,7 +193,8 @@ def load_point(
     pace = open_loop.Pace(rate, plan.warmup_s, plan.workers)
     counted: Counted | None = None
     try:
-        label = f"{rate:g}/s, replication {replication} of {plan.replications}"
+        of = f"of {plan.replications}" if replication <= plan.replications else "(a repeat)"
+        label = f"{rate:g}/s, replication {replication} {of}"
         experiment = open_loop.run_point(subject, arm, recorder, payloads, plan.protocol, pace, label)
         statistics = loop.run(_then_close(subject, experiment))
         executions = sum(count for count, _ in statistics.batches.values()) or None
@@ -201,8 +209,6 @@ def load_point(
 def finish(job: Job, error: BaseException | None) -> Finished:
     """Everything that is made from the raw files, the verdict, and the manifest that says how it ended."""
     job.tell("analysing and plotting", None)
-    job.folder.write_manifest(job.manifest)  # unproven_batches are read back from it
-    analysis = report(job.folder)
     status = "complete" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     job.manifest |= {
         "finished": environment.now_utc(),
@@ -210,6 +216,8 @@ def finish(job: Job, error: BaseException | None) -> Finished:
         "error": str(error) if error is not None else "",
         "notes": job.notes,
     }
+    job.folder.write_manifest(job.manifest)  # before anything else can go wrong; unproven_batches are read from it
+    analysis = report(job.folder)
     return Finished(job.folder.path, job.scenario, analysis, job.manifest, error)
 
 
@@ -238,6 +246,7 @@ def _begin(
 ) -> Job:
     folder = RunFolder.create(options.out, scenario.name)
     manifest: dict[str, Any] = {
+        "format_version": FORMAT_VERSION,
         "scenario": to_json(scenario),
         "seed": scenario.seed,
         "started": environment.now_utc(),

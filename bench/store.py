@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import secrets
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -40,6 +41,18 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @staticmethod
+    def check(out: Path) -> None:
+        """Raises ScenarioError where results could not be written: told before minutes are spent."""
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=out):
+                pass
+        except OSError as error:
+            raise ScenarioError(
+                f"results cannot be written to {out}: {error.strerror}. Choose a folder with --out"
+            ) from error
 
     @classmethod
     def create(cls, out: Path, name: str) -> RunFolder:
@@ -153,17 +166,26 @@ class RunFolder:
 
     def read(self) -> RawRun:
         """Everything measured so far, also of a run that was interrupted."""
+        try:
+            return self._read()
+        except ScenarioError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
+            what = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise ScenarioError(f"{self.path} cannot be read as a run: {what}") from error
+
+    def _read(self) -> RawRun:
         manifest = self.manifest()
         try:
             scenario = from_json(manifest["scenario"])
-        except (KeyError, ValueError) as error:
-            raise ScenarioError(f"{self.path}/manifest.json: expected the scenario as it ran, found {error}") from error
+        except (KeyError, ValueError, TypeError) as error:
+            raise ScenarioError(f"{self.path}/manifest.json: expected the scenario as it ran, found another") from error
         calibration = self.path / "calibration.csv"
         empty = pd.DataFrame(columns=CALIBRATION_COLUMNS)
         samples = _read_calibration(calibration) if calibration.exists() else empty
         points = [point for server in scenario.servers for point in self._points(server.name)]
         answers = self._answers([server.name for server in scenario.servers])
-        return RawRun(scenario, samples, tuple(points), answers, manifest.get("unproven_batches", {}))
+        return RawRun(scenario, samples, tuple(points), answers, dict(manifest.get("unproven_batches", {})))
 
     def _points(self, server: str) -> list[Point]:
         points = []
@@ -208,7 +230,8 @@ def _read_calibration(file: Path) -> pd.DataFrame:
     """Names stay text, also those that look like numbers or like nothing."""
     numbers = ["batch_size", "repeat", "time_s", "block"]
     names = {"server": str, "layer": str}
-    return pd.read_csv(file, dtype=names, keep_default_na=False, na_values={column: [""] for column in numbers})
+    frame = pd.read_csv(file, dtype=names, keep_default_na=False, na_values={column: [""] for column in numbers})
+    return frame.assign(**{column: pd.to_numeric(frame[column]) for column in numbers if column in frame})
 
 
 def _plain(rate_per_s: float) -> str:

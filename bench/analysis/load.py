@@ -161,14 +161,17 @@ def rate_verdicts(points: Sequence[Point], replications: int) -> list[Verdict]:
 
     A replication in which the generator was late stays in load.csv as invalid and is not used; it was repeated.
     """
-    verdicts = [_generator(points, replications)]
+    # Errors of every replication, and first: they explain a lateness better than the generator does.
+    verdicts = [verdict for verdict in map(_errors, points) if verdict.outcome != "holds"]
+    verdicts.append(_generator(points, replications))
     for point in filter(is_valid, points):
         trend = point.trend()
         verdicts.append(_steady(point, trend))
         if not trend.saturated:  # Little's law is about a steady state
             own = (gate for gate in _gates(point) if gate.name not in GENERATOR_GATES)
             verdicts += [from_gate(gate, point.server, point.label) for gate in own]
-        verdicts.append(_errors(point))
+        errors = _errors(point)
+        verdicts += [errors] if errors.outcome == "holds" else []
     return verdicts
 
 
@@ -178,6 +181,9 @@ def objective_verdict(points: Sequence[Point], q: float, objective_s: float) -> 
     subject = f"p{q:g} at {rate:g}/s"
     each = [window.response_s[window.ok] for window in (p.window() for p in points if is_valid(p))]
     pooled = np.concatenate([np.empty(0), *each])
+    if not each:
+        why = "no valid replication: see the generator's verdict"
+        return Verdict("objective", server, subject, objective_s, "nothing", 0.0, "invalid", why)
     saturated = [p for p in points if is_valid(p) and p.trend().saturated]
     if saturated:
         why = f"{len(saturated)} of {len(each)} replications are saturated: the response time has no percentile"

@@ -13,7 +13,7 @@ from bench.analysis import answers as answer_checks
 from bench.analysis.calibration import LAW_LAYER, Speedup, fit_all, law_verdicts, speedups
 from bench.analysis.load import LOAD_COLUMNS, Point, load_row, objective_verdict, rate_verdicts, rates
 from bench.analysis.verdict import Outcome, Verdict, exit_code
-from bench.scenario.spec import Scenario
+from bench.scenario.spec import External, Scenario
 from bench.theory.fit import AffineFit
 from bench.theory.law import plain_sentence
 
@@ -69,6 +69,8 @@ def analyse(raw: RawRun) -> Analysis:
         fits[server.name] = fit_all(samples, checks.affine_tolerance)
         fit = fits[server.name].get(LAW_LAYER)
         if fit is None:
+            if not isinstance(scenario.model, External):
+                verdicts.append(_missing("calibration", server.name, "T(B)"))
             continue
         verdicts.append(_batch_sizes(server.name, samples, raw.unproven.get(server.name, 0)))
         own = speedups(server.name, samples, fit, checks.speedup_tolerance)
@@ -82,13 +84,25 @@ def analyse(raw: RawRun) -> Analysis:
         )  # fmt: skip
         sentences[server.name] = plain_sentence(fit.model, server.max_batch_size)
     objective = scenario.slo
-    for points in rates(raw.points).values():
+    measured = rates(raw.points)
+    verdicts += [
+        _missing("load", server.name, f"{rate:g}/s")
+        for server in scenario.servers
+        for rate in scenario.load.rates_per_s
+        if (server.name, rate) not in measured
+    ]
+    for points in measured.values():
         verdicts += rate_verdicts(points, scenario.load.replications)
         if objective is not None:
             verdicts.append(objective_verdict(points, objective.percentile, objective.response_time_s))
     objective_s = objective.response_time_s if objective is not None else None
     load = pd.DataFrame([load_row(p, objective_s) for p in raw.points], columns=list(LOAD_COLUMNS))
     return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences)
+
+
+def _missing(check: str, server: str, subject: str) -> Verdict:
+    why = "nothing was measured, or its file cannot be read"
+    return Verdict(check, server, subject, "measured", "nothing", "", "invalid", why)
 
 
 def _batch_sizes(server: str, samples: pd.DataFrame, unproven: int) -> Verdict:

@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.artifacts import torchserve, triton
 from bench.artifacts.sources import model_files
+from bench.errors import ServerError
 from bench.models.model import ServedModel
 from bench.scenario.arms import Arm, all_arms
 from bench.scenario.spec import Scenario, Server
@@ -38,8 +39,18 @@ class Artifact:
 def build(scenario: Scenario, server: Server, model: ServedModel, root: Path, *, rebuild: bool = False) -> Artifact:
     """The artifact of one server under `root`: model_stores/<scenario>/<server>/ or triton_repo/<scenario>/<server>/.
 
-    Raises OSError where the folder cannot be written.
+    Raises ServerError where it cannot be written.
     """
+    try:
+        return _build(scenario, server, model, root, rebuild)
+    except OSError as error:
+        raise ServerError(
+            f"{server.name}: the artifact cannot be built: {error}. Run in a folder you may write to: "
+            f"model_stores/ and triton_repo/ are made in it"
+        ) from error
+
+
+def _build(scenario: Scenario, server: Server, model: ServedModel, root: Path, rebuild: bool) -> Artifact:
     arms = all_arms(model.name, server, scenario.calibration.batch_sizes)
     top, make = KINDS[server.kind]
     folder = root / top / scenario.name / server.name

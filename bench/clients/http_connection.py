@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Protocol, cast
 
@@ -13,14 +14,30 @@ from httptools import HttpParserError, HttpResponseParser
 from bench.clients import outcome as causes
 from bench.clients.outcome import Outcome, unanswered
 
+# Heads that the parser need not read again: 5 of 12 µs of user time a request. More than these differ anyway, as
+# those with an id for each request do.
+HEADS_KEPT = 64
+
 Done = Callable[[Outcome, int, int], None]
 """(outcome, sent, completed), both in nanoseconds of `time.perf_counter_ns`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the parser made of an answer's head, for the next answer that has the very same bytes."""
+
+    status: int
+    headers: dict[str, str]
+    cause: str
+    whole: int
+    """Bytes of head and body together."""
 
 
 class Owner(Protocol):
     """Who keeps the connections, and hears of each change of one."""
 
     max_response_bytes: int
+    heads: dict[bytes, Head]
 
     def opened(self, connection: Connection) -> None: ...
     def released(self, connection: Connection, reusable: bool) -> None: ...
@@ -81,6 +98,15 @@ class Connection(asyncio.Protocol):
         if self._done is None:  # an answer that nobody asked for would be taken for the next request's
             self._transport.abort()
             return
+        if not self._received:
+            # Most answers come in one piece, under a head that the parser has read before.
+            at = data.find(b"\r\n\r\n") + 4
+            head = self._owner.heads.get(data[:at])
+            if head is not None and head.whole == len(data):
+                self.completed_ns = perf_counter_ns()
+                self._finish(Outcome(head.status, head.headers, data[at:], head.cause), reusable=True)
+                return
+        first = not self._received
         self._received += len(data)
         malformed = False
         try:
@@ -92,9 +118,18 @@ class Connection(asyncio.Protocol):
         if self._received > self._owner.max_response_bytes:
             self.fail(causes.TOO_LARGE)
         elif self._outcome is not None:
+            if first and self._keep and not self._surplus and not malformed:
+                self._remember(data, self._outcome)
             self._finish(self._outcome, reusable=self._keep and not self._surplus and not malformed)
         elif malformed:
             self.fail(causes.MALFORMED)
+
+    def _remember(self, data: bytes, outcome: Outcome) -> None:
+        """Keep the head of an answer that came in one piece, so that the next like it needs no parser."""
+        heads, at = self._owner.heads, data.find(b"\r\n\r\n") + 4
+        length = outcome.headers.get("content-length")
+        if len(heads) < HEADS_KEPT and length == str(len(data) - at) and "transfer-encoding" not in outcome.headers:
+            heads[data[:at]] = Head(outcome.status, outcome.headers, outcome.cause, len(data))
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._done is not None:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from time import perf_counter_ns
 
 from bench.clients import outcome as causes
-from bench.clients.http_connection import Connection, Done
+from bench.clients.http_connection import Connection, Done, Head
 from bench.clients.outcome import Outcome, unanswered
 from bench.errors import ServerError
 
@@ -34,6 +34,7 @@ class HttpPool:
 
     def __init__(self, host: str, port: int, *, timeout_s: float = 30.0, max_response_bytes: int = 1 << 26) -> None:
         self.max_response_bytes = max_response_bytes
+        self.heads: dict[bytes, Head] = {}
         self._host, self._port = host, port
         self._timeout_ns = int(timeout_s * 1e9)
         self._idle: list[Connection] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TIMEOUT = "timeout"
 CONNECTION_REFUSED = "connection refused"
@@ -16,8 +16,7 @@ NO_DESCRIPTORS = "too many open files"
 POOL_CLOSED = "pool closed"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """One answer, or the reason why there was none.
 
     `status` is the HTTP status, 0 when no whole answer came; `headers` have lower-case names, the last of

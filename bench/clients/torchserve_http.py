@@ -18,7 +18,7 @@ _CAUSES = (
     ((503,), b"number of batch response mismatched", "wrong output count"),
     ((503,), b"Invalid model predict output", "invalid output"),
     ((503,), b"Prediction failed", "handler raised"),
-    ((507,), b"Worker died", "worker killed for memory"),
+    ((507,), b"Worker died", "worker killed, often for memory"),
     ((507,), b"", "out of resources"),
     ((500,), b"Out of resources", "out of resources"),
     ((500,), b"Worker died", "worker died"),

@@ -21,6 +21,7 @@ from bench.servers.server import Statistics
 from bench.store import point_rows
 
 DRAIN_S = 30.0
+LOOK_S = 1.0  # how often a point looks whether its server and workers live
 IN_FLIGHT_CAP = 10_000
 
 
@@ -46,9 +47,15 @@ async def run_point(
     port = server.ports[server.data_ports[protocol]]
     sending = Sending(server.spec.kind, protocol, server.host, port, requests, payload_order.astype(np.uint32))
 
+    looked_s = 0.0
+
     def on_tick(progress: Progress) -> None:
+        nonlocal looked_s
         text = f"{server.spec.name}: {label}, {progress.in_flight} in flight, {progress.failed} failed"
         subject.tell(text, progress.sent / max(1, progress.scheduled))
+        if progress.elapsed_s - looked_s > LOOK_S:
+            looked_s = progress.elapsed_s
+            server.check_alive()
 
     before = server.statistics(arm)
     await drive(sending, recorder, pace, on_tick)

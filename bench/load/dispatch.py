@@ -19,6 +19,13 @@ from bench.load.timer import Timer, open_timer
 START_AHEAD_NS = 50_000_000
 TICK_S = 0.2
 DRAIN_LOOK_S = 0.005
+# Re-arming the timer was 17 % of the CPU at 20,000/s. With gaps under DENSE_GAP_NS it wakes at most every REST_NS
+# and sends what is due together: 30 µs of CPU a request became 21, for a median lateness of 170 µs in place of 28. With
+# wider gaps it does not re-arm for a send that is nearer than NEAR_NS or a quarter of the gap, and looks again at once.
+DENSE_GAP_NS = 100_000
+REST_NS = 250_000
+NEAR_NS = 100_000
+NEAR_SHARE = 0.25
 
 DoneFn = Callable[[int, int, int, int, int, str], None]
 """(status, sent_ns, completed_ns, batch_size, compute_ns, cause): as in Records, on `perf_counter_ns`."""
@@ -110,6 +117,10 @@ class Dispatch:
         self._next = share.start
         self._cpu_ns = process_time_ns()
         self._timer = timer(loop, self._wake, self._mean_gap_ns())
+        gap_ns = self._mean_gap_ns()
+        dense = gap_ns < DENSE_GAP_NS
+        self._near_ns = 0 if dense else int(min(NEAR_NS, NEAR_SHARE * gap_ns))
+        self._rest_ns = REST_NS if dense else 0
         if not share:
             self._all_sent.set_result(None)
             return
@@ -169,7 +180,11 @@ class Dispatch:
             index += step
         self._next = index
         if index < end:
-            self._timer.arm(self._start_ns + offsets[index])
+            due = self._start_ns + offsets[index]
+            if due - perf_counter_ns() < self._near_ns:
+                self._timer.again()
+            else:
+                self._timer.arm(max(due, now + self._rest_ns))
         else:
             self._sent_all()
 

@@ -20,6 +20,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
+from struct import Struct
 from time import perf_counter_ns
 from typing import Protocol
 
@@ -56,12 +57,9 @@ def open_timer(loop: asyncio.AbstractEventLoop, wake: Callable[[], None], mean_g
     return LoopTimer(loop, wake)
 
 
-class _Timespec(ctypes.Structure):
-    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
-
-
-class _Itimerspec(ctypes.Structure):
-    _fields_ = (("interval", _Timespec), ("value", _Timespec))
+_ITIMERSPEC_BYTES = 32  # two timespecs of two longs: interval, value
+_PACK_VALUE = Struct("@ll").pack_into
+_VALUE_AT = 16
 
 
 class DescriptorTimer:
@@ -69,21 +67,21 @@ class DescriptorTimer:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None], lead_ns: int) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
-        self._settime = libc.timerfd_settime  # os.timerfd_settime came with Python 3.13
         self._fd: int = libc.timerfd_create(_CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
         if self._fd < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create")
+        # os.timerfd_settime came with Python 3.13. Called at every wake-up: without errno, into a buffer of its own.
+        self._settime = ctypes.CDLL(None).timerfd_settime
+        self._spec = bytearray(_ITIMERSPEC_BYTES)
+        self._spec_at = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(self._spec)))
         self._loop = loop
         self._lead_ns = lead_ns
-        self._spec = _Itimerspec()
-        self._value = self._spec.value
-        self._spec_ref = ctypes.byref(self._spec)
         loop.add_reader(self._fd, wake)
 
     def arm(self, deadline_ns: int) -> None:
         # A value of 0 would disarm; setting clears what expired before, so nothing needs to be read.
-        self._value.seconds, self._value.nanoseconds = divmod(max(1, deadline_ns - self._lead_ns), 1_000_000_000)
-        self._settime(self._fd, _TFD_TIMER_ABSTIME, self._spec_ref, None)
+        _PACK_VALUE(self._spec, _VALUE_AT, *divmod(max(1, deadline_ns - self._lead_ns), 1_000_000_000))
+        self._settime(self._fd, _TFD_TIMER_ABSTIME, self._spec_at, None)
 
     def again(self) -> None:
         """Nothing to do: until armed anew the descriptor is readable, so the loop keeps calling `wake`."""

@@ -57,14 +57,17 @@ def _digits_cnn(python: Path, cache: Path, tell: Tell) -> ServedModel:
     key = hashlib.sha256(recipe + training.pixels.tobytes() + training.labels.tobytes()).hexdigest()[:12]
     folder = cache / f"digits-cnn-{key}"
     weights = folder / "weights.pt"
-    if not weights.exists():
+    checksum = folder / "weights.sha256"
+    if not _is_whole(weights, checksum):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             data = Path(scratch) / "digits.npz"
             np.savez(data, pixels=training.pixels, labels=training.labels)
             made = Path(scratch) / "weights.pt"  # the file's name is part of what torch writes
             _run(python, ["train_digits.py", ZOO, data, made], "training digits-cnn", tell)
+            checksum.unlink(missing_ok=True)
             made.replace(weights)
+            checksum.write_text(hashlib.sha256(weights.read_bytes()).hexdigest())
     return ServedModel(
         name="digits-cnn",
         input=PIXELS,
@@ -76,6 +79,13 @@ def _digits_cnn(python: Path, cache: Path, tell: Tell) -> ServedModel:
         expected=_answers(python, "digits_cnn", weights, held_out.pixels, tell),
         labels=held_out.labels,
     )
+
+
+def _is_whole(weights: Path, checksum: Path) -> bool:
+    try:
+        return hashlib.sha256(weights.read_bytes()).hexdigest() == checksum.read_text()
+    except OSError:
+        return False
 
 
 def _answers(python: Path, module: str, weights: Path, payloads: Floats, tell: Tell) -> Floats:
@@ -99,4 +109,6 @@ def _run(python: Path, arguments: Sequence[str | Path], what: str, tell: Tell) -
     tell(what, None)
     ended = run_command([python, ZOO / arguments[0], *arguments[1:]], on_line)
     if ended.status != 0:
-        raise ServerError(f"{what} failed with exit status {ended.status}", ended.tail)
+        raise ServerError(
+            f"{what} failed with exit status {ended.status}", ended.tail.splitlines()[-1] if ended.tail else ""
+        )

@@ -57,4 +57,4 @@ class StatusLine:
         if fraction is None:
             return f"{elapsed}  {text}"
         done = round(max(0.0, min(1.0, fraction)) * BAR)
-        return f"{elapsed}  {text}  {'█' * done}{'░' * (BAR - done)} {fraction:4.0%}"
+        return f"{elapsed}  {'█' * done}{'░' * (BAR - done)} {fraction:4.0%}  {text}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -47,14 +48,16 @@ class ServerProcess:
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._stream: IO[bytes] | None = None
+        self._workers: tuple[psutil.Process, ...] = ()
 
     @property
     def folder(self) -> Path:
         """Its temporary folder, made when first asked for and removed by `stop`."""
         if self._folder is None:
             prefix = f"serve-bench-{self.name[:20]}-"
-            long = len(tempfile.gettempdir()) > LONGEST_TEMPORARY
-            self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp" if long else None))  # noqa: S108
+            usual = tempfile.gettempdir()
+            plain = len(usual) <= LONGEST_TEMPORARY and re.fullmatch(r"[\w./-]+", usual, re.ASCII) is not None
+            self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir=usual if plain else "/tmp"))  # noqa: S108
         return self._folder
 
     def start(self, launch: Launch) -> None:
@@ -82,6 +85,13 @@ class ServerProcess:
         """Raises ServerError with the exit status or signal and the log's tail when the server has died."""
         status = None if self._process is None else self._process.poll()
         if status is None:
+            for worker in self._workers:
+                if not _lives(worker):
+                    raise ServerError(
+                        f"{self.name}: its worker {worker.pid} has died: what it serves is not what was measured. "
+                        f"Full log: {self.log}",
+                        self.log_tail(),
+                    )
             return
         how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
         raise ServerError(f"{self.name}: the server {how}. Full log: {self.log}", self.log_tail())
@@ -109,6 +119,14 @@ class ServerProcess:
     def processes(self) -> int:
         """How many processes of the server live: itself, its workers and its stubs."""
         return len(self._family())
+
+    def remember_workers(self) -> None:
+        """From now on `check_alive` misses each of the processes that live now."""
+        self._workers = tuple(self._family())
+
+    def forget_workers(self) -> None:
+        """Processes may end: models are being unloaded."""
+        self._workers = ()
 
     def stop(self) -> None:
         """Ends the whole group: SIGTERM, then SIGKILL; removes its temporary folder. Safe to call twice."""
@@ -146,19 +164,22 @@ class ServerProcess:
 
 
 @contextmanager
-def interrupts_deferred() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait until the block is over. Only the main thread gets them, so elsewhere nothing is done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def interrupts_deferred(*, again: bool = True) -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM wait until the block is over, and are then raised again, or only told in the list given.
+
+    Only the main thread gets them, so elsewhere nothing is done.
+    """
     came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
     before = {which: signal.signal(which, lambda n, _: came.append(n)) for which in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield came
     finally:
         for which, handler in before.items():
             signal.signal(which, handler)
-        if came:
+        if came and again:
             signal.raise_signal(came[0])
 
 
@@ -223,6 +244,13 @@ def _signal_group(group: int, which: signal.Signals) -> None:
         os.killpg(group, which)
     except ProcessLookupError:
         return
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _kill(process: psutil.Process) -> None:

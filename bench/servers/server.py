@@ -123,7 +123,7 @@ class RunningServer(ABC):
         self.process.stop()
 
     def check_alive(self) -> None:
-        """Raises ServerError when the server has died."""
+        """Raises ServerError when the server, or a worker of a model it serves, has died."""
         self.process.check_alive()
 
     def wait_for_processes(self, most: int) -> None:
@@ -132,6 +132,7 @@ class RunningServer(ABC):
         while self.process.processes() > most and time.monotonic() < deadline:
             self.tell(f"{self.spec.name}: waiting for unloaded models to end", None)
             time.sleep(POLL_S)
+        self.process.remember_workers()
 
     def confirm(self, arm: Arm) -> tuple[Setting, ...]:
         """What the server reads back for an arm. Raises ServerError naming both values where they differ."""

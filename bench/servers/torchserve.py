@@ -18,6 +18,13 @@ from bench.servers.server import POLL_S, RunningServer, Setting, Statistics
 
 MICROSECONDS = 1e-6
 JOB_QUEUE_SIZE = 100_000
+# What the log says of a worker that will not come up, whatever the retries.
+DEATH_SIGNS = (
+    "Backend worker process died",
+    "Load model failed",
+    "Auto recovery failed",
+    "WorkerInitializationException",
+)
 MAX_MESSAGE_BYTES = 64 * 2**20
 
 
@@ -110,6 +117,7 @@ class TorchServe(RunningServer):
         began = time.monotonic()
         for arm in arms:
             self._wait_for_workers(arm, began + self.spec.startup_timeout_s)
+        self.process.remember_workers()
 
     def _wait_for_workers(self, arm: Arm, deadline: float) -> None:
         while True:
@@ -118,7 +126,7 @@ class TorchServe(RunningServer):
                 return
             self.process.check_alive()
             log = self.process.log_text()
-            if "Backend worker process died" in log or "Load model failed" in log:
+            if any(sign in log for sign in DEATH_SIGNS):
                 raise ServerError(
                     f"{self.spec.name}: a worker of {arm.name} died while loading", self.process.log_tail(40)
                 )
@@ -133,6 +141,7 @@ class TorchServe(RunningServer):
             time.sleep(POLL_S)
 
     def withdraw(self, arms: Iterable[Arm]) -> None:
+        self.process.forget_workers()
         for arm in arms:
             self.control.ask("DELETE", f"/models/{arm.name}", timeout_s=30)
 

@@ -37,9 +37,9 @@ class Triton(RunningServer):
 
     def launch(self) -> Launch:
         options = {
-            "model-repository": self.model_folder,
+            "model-repository": self._plain_path("models", self.model_folder),
             "model-control-mode": "explicit",
-            "backend-directory": self.runtime.triton / "backends",
+            "backend-directory": self._plain_path("backends", self.runtime.triton / "backends"),
             "http-address": LOOPBACK,  # its own default is every address of the machine
             "http-port": self.ports["http"],
             "grpc-address": LOOPBACK,
@@ -65,6 +65,12 @@ class Triton(RunningServer):
         }
         return Launch(tuple(command), environment, self.process.folder, self.ports)
 
+    def _plain_path(self, name: str, target: Path) -> Path:
+        """A link to it in the server's own folder: the Python backend starts its stubs by a shell without quotes."""
+        link = self.process.folder / name
+        link.symlink_to(target)
+        return link
+
     def is_live(self) -> bool:
         return self.control.ask("GET", "/v2/health/live").ok
 
@@ -82,6 +88,7 @@ class Triton(RunningServer):
                     )
                 if not self.control.ask("GET", f"/v2/models/{arm.name}/ready").ok:
                     raise ServerError(f"{self.spec.name}: {arm.name} is loaded but not ready", self.process.log_tail())
+        self.process.remember_workers()
 
     def _load(self, arm: Arm) -> tuple[Arm, Answer]:
         self.tell(f"{self.spec.name}: loading, {arm.name}", None)
@@ -89,6 +96,7 @@ class Triton(RunningServer):
         return arm, self.control.ask("POST", path, timeout_s=self.spec.startup_timeout_s)
 
     def withdraw(self, arms: Iterable[Arm]) -> None:
+        self.process.forget_workers()
         for arm in arms:
             self.control.ask("POST", f"/v2/repository/models/{arm.name}/unload", timeout_s=30)
 

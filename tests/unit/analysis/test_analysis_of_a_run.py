@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from raw_by_hand import calibration, point, rows, scenario, steady
 from bench.analysis.run import Analysis, Answers, RawRun, analyse
 from bench.analysis.verdict import Outcome, Verdict, exit_code, from_gate
 from bench.measure.gates import Gate
+from bench.scenario.spec import External
 
 EXPECTED = np.arange(12, dtype=np.float32).reshape(6, 2)
 
@@ -73,14 +76,46 @@ def test_a_whole_run_that_keeps_the_law_exits_with_0() -> None:
     assert "batching can make this up to 3 times faster: balanced" in analysis.sentences["triton"]
 
 
-def test_a_run_of_which_nothing_was_measured_says_nothing() -> None:
+def missing(analysis: Analysis) -> list[tuple[str, str, str]]:
+    found = [v for v in analysis.verdicts if v.measured == "nothing"]
+    for one in found:
+        assert (one.expected, one.outcome) == ("measured", "invalid")
+        assert one.why == "nothing was measured, or its file cannot be read"
+    return [(v.check, v.server, v.subject) for v in found]
+
+
+def test_a_run_of_which_nothing_was_measured_is_invalid_and_says_what_is_missing() -> None:
     empty = pd.DataFrame(columns=["server", "layer", "batch_size", "repeat", "time_s", "block"])
     analysis = analyse(RawRun(scenario(), empty, (), None))
-    assert analysis.verdicts == ()
+    assert missing(analysis) == [
+        ("calibration", "triton", "T(B)"), ("calibration", "torchserve", "T(B)"),
+        ("load", "triton", "100/s"), ("load", "torchserve", "100/s"),
+    ]  # fmt: skip
+    assert len(analysis.verdicts) == 4
+    assert analysis.exit_code == 4
     assert analysis.speedups == ()
     assert analysis.load.empty
     assert analysis.fits == {"triton": {}, "torchserve": {}}
     assert analysis.sentences == {}
+
+
+def test_each_planned_rate_without_a_point_is_missing_and_the_measured_one_is_not() -> None:
+    planned = scenario("triton")
+    planned = replace(planned, load=replace(planned.load, rates_per_s=(50.0, 100.0, 200.5)))
+    analysis = analyse(RawRun(planned, calibration(), (point(),), None))
+    assert missing(analysis) == [("load", "triton", "50/s"), ("load", "triton", "200.5/s")]
+    assert analysis.exit_code == 4
+
+
+def test_a_model_of_somebody_elses_server_is_never_calibrated() -> None:
+    made = replace(scenario("triton", objective_s=None), model=External("theirs"))
+    analysis = analyse(RawRun(made, calibration().iloc[:0], (point(),), None))
+    assert "calibration" not in checks(analysis)
+    assert {v.outcome for v in analysis.verdicts} == {"holds"}
+    assert analysis.exit_code == 0
+    nothing = analyse(RawRun(made, calibration().iloc[:0], (), None))
+    assert missing(nothing) == [("load", "triton", "100/s")]
+    assert nothing.exit_code == 4
 
 
 def test_a_run_that_only_answered_is_judged_by_its_answers() -> None:
@@ -88,7 +123,8 @@ def test_a_run_that_only_answered_is_judged_by_its_answers() -> None:
     wrong = EXPECTED.copy()
     wrong[4, 1] += 0.5
     analysis = analyse(RawRun(scenario(), empty, (), Answers({"triton": wrong}, EXPECTED, None)))
-    (only,) = analysis.verdicts
+    only, *others = analysis.verdicts
+    assert len(others) == len(missing(analysis)) == 4
     assert (only.check, only.outcome) == ("answers", "invalid")
     assert "output [1] for payload 4 is 9.5, in process it is 9: off by 0.5" in only.why
     assert analysis.exit_code == 4
@@ -96,15 +132,18 @@ def test_a_run_that_only_answered_is_judged_by_its_answers() -> None:
 
 def test_a_run_that_ended_after_its_first_server_is_judged_by_that_one() -> None:
     analysis = analyse(RawRun(scenario(), calibration(), (point(),), None))
-    assert {v.server for v in analysis.verdicts} == {"triton"}
+    assert missing(analysis) == [("calibration", "torchserve", "T(B)"), ("load", "torchserve", "100/s")]
+    assert {v.outcome for v in analysis.verdicts if v.server == "triton"} == {"holds"}
+    assert len([v for v in analysis.verdicts if v.server == "torchserve"]) == 2
     assert {row.server for row in analysis.speedups} == {"triton"}
     assert list(analysis.sentences) == ["triton"]
-    assert analysis.exit_code == 0
+    assert analysis.exit_code == 4
 
 
 def test_one_block_of_calibration_is_too_little_to_judge() -> None:
-    analysis = analyse(RawRun(scenario(), calibration(blocks=1), (), None))
-    assert analysis.verdicts == ()
+    analysis = analyse(RawRun(scenario("triton"), calibration(blocks=1), (), None))
+    assert missing(analysis) == [("calibration", "triton", "T(B)"), ("load", "triton", "100/s")]
+    assert len(analysis.verdicts) == 2
 
 
 def test_without_an_objective_none_is_judged() -> None:
@@ -113,7 +152,7 @@ def test_without_an_objective_none_is_judged() -> None:
 
 
 def test_a_missed_objective_ends_the_run_with_1() -> None:
-    analysis = analyse(RawRun(scenario(objective_s=0.019), calibration(), (point(),), None))
+    analysis = analyse(RawRun(scenario("triton", objective_s=0.019), calibration(), (point(),), None))
     assert [v.check for v in analysis.verdicts if v.outcome == "fails"] == ["objective"]
     assert analysis.load["goodput_per_s"].tolist() == [0.0]
     assert analysis.exit_code == 1
@@ -127,7 +166,7 @@ def test_a_late_generator_ends_the_run_with_4_although_a_speedup_fails_too() -> 
 
 
 def test_a_run_that_ended_before_its_last_replication_is_invalid() -> None:
-    analysis = analyse(RawRun(scenario(replications=2), calibration(), (point(),), None))
+    analysis = analyse(RawRun(scenario("triton", replications=2), calibration(), (point(),), None))
     (found,) = (v for v in analysis.verdicts if v.outcome == "invalid")
     assert (found.check, found.subject, found.expected, found.measured) == ("generator", "100/s", 2, 1)
     assert found.why == "the run ended before"

@@ -184,7 +184,23 @@ def test_a_late_replication_has_no_part_in_the_objective() -> None:
 def test_an_objective_of_late_replications_alone_is_invalid() -> None:
     verdict = objective_verdict([late()], 99, 0.060)
     assert verdict.outcome == "invalid"
-    assert verdict.why.startswith("0 successful requests, expected at least 500")
+    assert verdict.measured == "nothing"
+    assert verdict.why == "no valid replication: see the generator's verdict"
+
+
+def test_errors_come_first_and_those_of_a_late_replication_too() -> None:
+    failed = slice(500, 530)
+    frame = fail(rows(steady(), response_s=0.040, late_s=0.020), failed, 503, "queue full")
+    good = fail(rows(steady()), failed, 503, "queue full")
+    verdicts = rate_verdicts([point(frame), point(good, replication=2), point(replication=3)], 2)
+    assert [(v.check, v.subject, v.outcome) for v in verdicts if v.check in ("errors", "generator")] == [
+        ("errors", "100/s, replication 1", "fails"),
+        ("errors", "100/s, replication 2", "fails"),
+        ("generator", "100/s", "holds"),
+        ("errors", "100/s, replication 3", "holds"),
+    ]
+    assert [v.check for v in verdicts[:3]] == ["errors", "errors", "generator"]
+    assert verdicts[0].why == "30 × queue full"
 
 
 def test_too_few_replications_of_a_run_that_ended_early_are_invalid() -> None:

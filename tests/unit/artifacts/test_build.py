@@ -8,6 +8,7 @@ import pytest
 
 from bench.artifacts import build as builder
 from bench.artifacts.build import Artifact, build
+from bench.errors import ServerError
 from bench.models.model import ServedModel
 from bench.scenario.spec import Calibrated, Calibration, Scenario, Server
 
@@ -158,7 +159,19 @@ def test_half_an_artifact_is_not_used_again(
     assert again.altered == ()
 
 
-def test_a_place_that_cannot_be_written_is_an_os_error(model: ServedModel, tmp_path: Path) -> None:
-    (tmp_path / "model_stores").write_text("taken")
-    with pytest.raises(OSError, match="model_stores"):
-        made(model, TORCHSERVE, tmp_path)
+@pytest.mark.parametrize(
+    ("server", "top"), [(TRITON, "triton_repo"), (TORCHSERVE, "model_stores")], ids=["triton", "torchserve"]
+)
+def test_a_place_that_cannot_be_written_is_told_with_the_artifact_and_the_remedy(
+    model: ServedModel, tmp_path: Path, server: Server, top: str
+) -> None:
+    (tmp_path / top).write_text("taken")
+    with pytest.raises(ServerError) as caught:
+        made(model, server, tmp_path)
+    cause = caught.value.__cause__
+    assert isinstance(cause, OSError)
+    assert str(tmp_path / top) in str(cause)
+    assert caught.value.message == (
+        f"{server.name}: the artifact cannot be built: {cause}. Run in a folder you may write to: "
+        "model_stores/ and triton_repo/ are made in it"
+    )

@@ -164,11 +164,38 @@ def test_a_folder_in_place_of_a_file_is_bad_usage(tmp_path: Path) -> None:
 
 
 def test_a_broken_scenario_is_not_run(broken: Path, tmp_path: Path) -> None:
-    done = bench("run", broken, "--json", cwd=tmp_path)
+    done = bench("run", broken, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "5 problems" in done.stderr
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "build"])
+def test_in_json_a_run_that_ends_before_it_has_a_folder_is_told_with_its_problems(
+    broken: Path, tmp_path: Path, command: str
+) -> None:
+    done = bench(command, broken, "--json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "5 problems" in done.stderr
+    document = strictly(done.stdout)
+    assert isinstance(document, dict)
+    assert set(document) == {"verdict", "exit_code", "problems"}
+    assert document["verdict"] == f"{broken} cannot be run: 5 problems"
+    assert document["exit_code"] == 2
+    assert document["problems"] == strictly(bench("validate", broken, "--json").stdout)["problems"]  # type: ignore[index, call-overload]
+    assert [path.name for path in tmp_path.iterdir()] == [broken.name]
+
+
+def test_in_json_a_place_that_cannot_be_written_is_told_without_a_problem_of_the_file(
+    good: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("")
+    done = bench("run", good, "--json", "--out", tmp_path / "taken", cwd=tmp_path)
+    document = strictly(done.stdout)
+    assert isinstance(document, dict)
+    assert (done.returncode, document["exit_code"], document["problems"]) == (2, 2, [])
+    assert document["verdict"].startswith(f"results cannot be written to {tmp_path / 'taken'}: ")
 
 
 def test_options_are_checked_with_the_file(good: Path) -> None:

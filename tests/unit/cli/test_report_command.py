@@ -64,7 +64,7 @@ def test_a_run_is_shown_again_and_its_tables_and_plots_are_made_anew(tmp_path: P
     folder = written(tmp_path)
     done = report(folder.path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == "by-hand: complete, so it is"
+    assert done.stdout.splitlines()[0] == "by-hand: complete, all 13 checks hold (exit 0)"
     for title in ("T(B) = c + B·m", "Speedup S(B)", "Open-loop load", "Verdicts", "triton: batching can make this"):
         assert title in done.stdout
     assert {path.name for path in (folder.path / "plots").iterdir()} == PROMISED
@@ -78,7 +78,46 @@ def test_in_json_a_report_is_the_manifest_and_the_runs_folder_and_a_missed_objec
     folder = written(tmp_path, objective_s=0.019)
     done = report(folder.path, "--json")
     assert (done.returncode, done.stderr) == (1, "")
-    assert json.loads(done.stdout) == {**folder.manifest(), "run": str(folder.path)}
+    document = json.loads(done.stdout)
+    verdict = document["verdict"]
+    assert verdict.startswith("1 of 13 checks fail: objective, triton p99 at 100/s: ")
+    assert document == {**folder.manifest(), "run": str(folder.path), "verdict": verdict, "exit_code": 1}
+
+
+def ended(folder: RunFolder, **about: object) -> RunFolder:
+    folder.write_manifest({**folder.manifest(), **about})
+    return folder
+
+
+def test_a_run_that_failed_is_reported_as_it_ended_whatever_is_left_of_it(tmp_path: Path) -> None:
+    folder = ended(written(tmp_path), status="failed", verdict="triton: the server died", exit_code=3)
+    before = (folder.path / "manifest.json").read_bytes()
+    done = report(folder.path)
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout.splitlines()[0] == "by-hand: failed, triton: the server died (exit 3)"
+    assert "Verdicts" in done.stdout
+    document = json.loads((again := report(folder.path, "--json")).stdout)
+    assert again.returncode == 3
+    assert document == {**folder.manifest(), "run": str(folder.path)}
+    assert (folder.path / "manifest.json").read_bytes() == before
+
+
+def test_an_interrupted_run_is_reported_with_130(tmp_path: Path) -> None:
+    done = report(ended(written(tmp_path), status="interrupted", verdict="interrupted", exit_code=130).path)
+    assert done.returncode == 130
+    assert done.stdout.splitlines()[0] == "by-hand: interrupted, interrupted (exit 130)"
+
+
+def test_a_complete_run_is_judged_by_its_files_and_not_by_its_manifest(tmp_path: Path) -> None:
+    done = report(ended(written(tmp_path), verdict="the measurement is invalid", exit_code=4).path)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == "by-hand: complete, all 13 checks hold (exit 0)"
+
+
+def test_a_run_that_goes_on_has_no_exit_code_yet_and_is_judged_by_its_files(tmp_path: Path) -> None:
+    done = report(ended(written(tmp_path), status="running").path)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == "by-hand: running, all 13 checks hold (exit 0)"
 
 
 def test_a_report_of_wrong_answers_exits_with_4_and_names_the_output_in_plain_text(tmp_path: Path) -> None:

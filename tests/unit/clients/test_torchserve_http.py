@@ -27,7 +27,7 @@ def test_a_request_is_a_post_of_the_bytes() -> None:
         (503, "number of batch response mismatched, expect: 1, got: 8.", "wrong output count"),
         (503, "Invalid model predict output", "invalid output"),
         (507, "Out of resources", "out of resources"),
-        (507, "Worker died.", "worker killed for memory"),
+        (507, "Worker died.", "worker killed, often for memory"),
         (500, "Worker died.", "worker died"),
         (404, "Model not found: m", "model not found"),
         (400, "Token Authorization failed. Token either incorrect", "token refused"),

@@ -98,8 +98,19 @@ def test_what_was_not_told_is_a_dash() -> None:
     assert row.count("–") == 6  # p50, p99, batch, queue w, compute, network
 
 
-def test_a_run_of_nothing_prints_nothing() -> None:
-    assert shown(analyse(nothing())).strip() == ""
+def test_a_run_of_nothing_prints_only_what_is_missing() -> None:
+    made = nothing()
+    first, *rest = [line for line in shown(analyse(made)).splitlines() if line.strip()]
+    assert first.strip() == "Verdicts"
+    found = [row.split() for row in rest if "invalid" in row]
+    assert {tuple(row[:3]) for row in found} == {
+        *(("calibration", server.name, "T(B)") for server in made.scenario.servers),
+        *(("load", server.name, f"{rate:g}/s") for server in made.scenario.servers
+          for rate in made.scenario.load.rates_per_s),
+    }  # fmt: skip
+    assert all(row[3:6] == ["measured", "nothing", "invalid"] for row in found)
+    assert all(" ".join(row[6:]) == "nothing was measured, or its file cannot be read" for row in found)
+    assert len(rest) == len(found) + 2  # the header and its rule
 
 
 def test_a_verdict_shows_why_it_does_not_hold_and_nothing_when_it_does() -> None:

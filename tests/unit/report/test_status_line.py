@@ -48,7 +48,7 @@ def test_elsewhere_a_step_is_told_again_only_after_five_seconds(clock: Clock) ->
     assert stream.getvalue().count("\n") == 1
     clock.now += 0.2
     line.tell("triton: 50/s, 5 in flight", 0.25)
-    assert stream.getvalue().splitlines()[1] == "   5.1 s  triton: 50/s, 5 in flight  █████░░░░░░░░░░░░░░░  25%"
+    assert stream.getvalue().splitlines()[1] == "   5.1 s  █████░░░░░░░░░░░░░░░  25%  triton: 50/s, 5 in flight"
     line.tell("triton: stopping", None)
     assert stream.getvalue().count("\n") == 3
 
@@ -68,7 +68,7 @@ def test_on_a_terminal_the_line_rewrites_itself_and_is_cleared(clock: Clock) -> 
     line.tell("first", None)
     line.tell("second", 1.0)
     line.clear()
-    assert stream.getvalue() == ("\r\x1b[K   0.0 s  first\r\x1b[K   0.0 s  second  ████████████████████ 100%\r\x1b[K")
+    assert stream.getvalue() == ("\r\x1b[K   0.0 s  first\r\x1b[K   0.0 s  ████████████████████ 100%  second\r\x1b[K")
     assert "\n" not in stream.getvalue()
 
 
@@ -118,3 +118,4 @@ def test_a_line_fits_the_terminal_so_that_it_can_be_cleared(clock: Clock, monkey
     StatusLine(stream).tell("torchserve: 150/s, replication 1 of 2, 12 in flight, 0 failed", 0.5)
     shown = re.sub(r"\x1b\[K|\r", "", stream.getvalue())
     assert len(shown) <= 60
+    assert shown.startswith("   0.0 s  ██████████░░░░░░░░░░  50%  torchserve: 150/s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -89,14 +90,38 @@ def test_triton_listens_on_loopback_alone_and_on_its_own_ports(triton: RunningSe
 def test_triton_serves_what_it_is_asked_to_and_completes_no_configuration(
     triton: RunningServer, tmp_path: Path
 ) -> None:
-    found = options(triton.launch().command)
-    assert triton.launch().command[0] == str(tmp_path / "runtime/tritonserver/bin/tritonserver")
+    command = triton.launch().command
+    found = options(command)
+    assert command[0] == str(tmp_path / "runtime/tritonserver/bin/tritonserver")
     assert found["model-control-mode"] == "explicit"
-    assert found["model-repository"] == str(tmp_path / "models")
+    assert linked(triton, found["model-repository"]) == tmp_path / "models"
     assert found["rate-limit"] == "off"
     assert "disable-auto-complete-config" in found
     assert "load-model" not in found
-    assert found["backend-directory"] == str(tmp_path / "runtime/tritonserver/backends")
+    assert linked(triton, found["backend-directory"]) == tmp_path / "runtime/tritonserver/backends"
+
+
+def linked(made: RunningServer, path: str) -> Path:
+    """What a link in the server's own folder leads to."""
+    assert Path(path).parent == made.process.folder
+    assert Path(path).is_symlink()
+    return Path(path).readlink()
+
+
+def test_a_path_that_a_shell_would_break_is_not_on_tritons_command_line(tmp_path: Path) -> None:
+    odd = tmp_path / "my models; $(x) 'é"
+    odd.mkdir()
+    made = server("triton", odd, {"http": 7001, "grpc": 7002, "metrics": 7003})
+    try:
+        found = options(made.launch().command)
+        for name, target in (
+            ("model-repository", odd / "models"),
+            ("backend-directory", odd / "runtime/tritonserver/backends"),
+        ):
+            assert re.fullmatch(r"[A-Za-z0-9_./-]+", found[name])
+            assert linked(made, found[name]) == target
+    finally:
+        made.stop()
 
 
 def test_triton_runs_in_a_folder_of_its_own_with_the_asked_threads(triton: RunningServer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import textwrap
@@ -15,7 +16,7 @@ import pytest
 
 from bench.errors import ServerError
 from bench.servers import process as module
-from bench.servers.process import LOOPBACK, Launch, ServerProcess, claim_ports
+from bench.servers.process import LOOPBACK, Launch, ServerProcess, claim_ports, interrupts_deferred
 
 Started = Callable[..., ServerProcess]
 
@@ -248,6 +249,71 @@ def test_ctrl_c_during_a_stop_waits_until_nothing_is_left(started: Started, temp
         server.stop()
     assert not lives(pid)
     assert list(temporary.iterdir()) == []
+
+
+# Two children that live until they are killed.
+WORKERS = """
+    import os, time
+    for _ in range(2):
+        if not os.fork():
+            os.write(1, f"pid {os.getpid()}\\n".encode())
+            time.sleep(600)
+            os._exit(0)
+    time.sleep(600)
+"""
+
+
+def test_a_remembered_worker_that_died_is_named(started: Started) -> None:
+    server = started(WORKERS, says="pid ", lines=2)
+    killed, spared = told_pids(server)
+    server.remember_workers()
+    server.check_alive()
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: not lives(killed))
+    with pytest.raises(ServerError) as caught:
+        server.check_alive()
+    assert caught.value.message.startswith(f"dummy: its worker {killed} has died: ")
+    assert caught.value.message.endswith(f"Full log: {server.log}")
+    assert f"pid {spared}" in caught.value.detail
+    assert lives(leader(server))
+
+
+def test_a_worker_that_was_forgotten_or_never_remembered_may_end(started: Started) -> None:
+    server = started(WORKERS, says="pid ", lines=2)
+    first, second = told_pids(server)
+    os.kill(first, signal.SIGKILL)
+    until(lambda: not lives(first))
+    server.check_alive()
+    server.remember_workers()
+    server.forget_workers()
+    os.kill(second, signal.SIGKILL)
+    until(lambda: not lives(second))
+    server.check_alive()
+
+
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+def test_signals_that_are_only_told_are_not_raised_again(which: signal.Signals) -> None:
+    before = signal.getsignal(which)
+    with interrupts_deferred(again=False) as came:
+        assert came == []
+        signal.raise_signal(which)
+        signal.raise_signal(which)
+        assert came == [which, which]
+    assert came == [which, which]
+    assert signal.getsignal(which) is before
+
+
+def test_a_deferred_interrupt_is_raised_again_after_the_block() -> None:
+    seen: list[list[int]] = []
+
+    def block() -> None:
+        with interrupts_deferred() as came:
+            signal.raise_signal(signal.SIGINT)
+            seen.append(list(came))  # reached: nothing was raised inside
+
+    with pytest.raises(KeyboardInterrupt):
+        block()
+    assert seen == [[signal.SIGINT]]
 
 
 # ---- ports

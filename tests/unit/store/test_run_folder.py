@@ -208,7 +208,12 @@ def test_a_calibration_interrupted_before_its_first_sample_is_read_as_empty(fold
     folder.append_calibration("triton", [])
     raw = folder.read()
     assert raw.samples.empty
-    assert analyse(raw).verdicts == ()
+    verdicts = analyse(raw).verdicts
+    assert {(v.check, v.measured, v.outcome) for v in verdicts} == {
+        ("calibration", "nothing", "invalid"),
+        ("load", "nothing", "invalid"),
+    }
+    assert len(verdicts) == 4
     folder.append_calibration("torchserve", samples(blocks=1))
     assert len(folder.read().samples) == 10
 
@@ -264,14 +269,17 @@ def test_rows_of_a_point_are_in_seconds_and_null_where_nothing_was_told() -> Non
 # ---- half a run
 
 
-def test_a_run_that_has_just_begun_has_nothing_to_say(folder: RunFolder) -> None:
+def test_a_run_that_has_just_begun_says_only_what_is_missing(folder: RunFolder) -> None:
     raw = folder.read()
     assert raw.samples.empty
     assert raw.points == ()
     assert raw.answers is None
     folder.write_tables(analyse(raw))
     assert len(pd.read_csv(folder.path / "fit.csv")) == 0
-    assert len(pd.read_csv(folder.path / "verdicts.csv")) == 0
+    verdicts = pd.read_csv(folder.path / "verdicts.csv")
+    assert verdicts["check"].tolist() == ["calibration", "calibration", "load", "load"]
+    assert set(verdicts["measured"]) == {"nothing"}
+    assert set(verdicts["outcome"]) == {"invalid"}
 
 
 def test_a_run_without_a_load_point_still_has_the_columns_of_load_csv(folder: RunFolder) -> None:
@@ -287,7 +295,11 @@ def test_a_run_interrupted_in_its_second_server_keeps_the_first(folder: RunFolde
     assert [p.server for p in raw.points] == ["triton"]
     analysis = analyse(raw)
     folder.write_tables(analysis)
-    assert set(pd.read_csv(folder.path / "verdicts.csv")["server"]) == {"triton"}
+    verdicts = pd.read_csv(folder.path / "verdicts.csv")
+    of_second = verdicts[verdicts["server"] == "torchserve"]
+    assert of_second["check"].tolist() == ["calibration", "load"]
+    assert set(of_second["measured"]) == {"nothing"}
+    assert "speedup" in set(verdicts.loc[verdicts["server"] == "triton", "check"])
 
 
 @pytest.mark.parametrize("cut", [2, 5, 9, 12, 20, 30])
@@ -362,6 +374,49 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, place: str) -> 
         RunFolder.create(out, "by-hand")
     assert str(out) in caught.value.message
     assert "Choose a folder with --out" in caught.value.message
+
+
+@pytest.mark.parametrize("place", ["a file", "below a file"])
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_made(tmp_path: Path, place: str) -> None:
+    (tmp_path / "taken").write_text("")
+    out = tmp_path / "taken" if place == "a file" else tmp_path / "taken" / "results"
+    with pytest.raises(ScenarioError) as caught:
+        RunFolder.check(out)
+    assert caught.value.message.startswith(f"results cannot be written to {out}: ")
+    assert caught.value.message.endswith(". Choose a folder with --out")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_place_that_can_be_written_is_left_empty_by_the_check(tmp_path: Path) -> None:
+    RunFolder.check(tmp_path / "new" / "results")
+    assert list((tmp_path / "new" / "results").iterdir()) == []
+
+
+def test_a_number_of_the_calibration_that_is_none_is_told_with_the_run(folder: RunFolder) -> None:
+    folder.append_calibration("triton", samples())
+    file = folder.path / "calibration.csv"
+    lines = file.read_text().splitlines()
+    lines[5] = "triton,compute,2,1,soon,0"
+    file.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ScenarioError) as caught:
+        folder.read()
+    assert caught.value.message.startswith(f"{folder.path} cannot be read as a run: ")
+    assert "soon" in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_calibration_without_even_a_header_is_told_with_the_run(folder: RunFolder) -> None:
+    (folder.path / "calibration.csv").write_text("")
+    with pytest.raises(ScenarioError) as caught:
+        folder.read()
+    assert caught.value.message.startswith(f"{folder.path} cannot be read as a run: ")
+
+
+def test_unproven_batches_that_are_none_are_told_with_the_run(folder: RunFolder) -> None:
+    folder.write_manifest(manifest(scenario()) | {"unproven_batches": None})
+    with pytest.raises(ScenarioError) as caught:
+        folder.read()
+    assert str(folder.path) in caught.value.message
 
 
 # ---- names that look like something else
