@@ -14,15 +14,14 @@ import uvloop
 
 from bench import environment
 from bench.analysis.load import Point
-from bench.analysis.run import Analysis, analyse
+from bench.analysis.run import Analysis
 from bench.errors import ScenarioError
 from bench.experiments.endpoint import build_requests
-from bench.experiments.open_loop import Pace, drive, measured
+from bench.experiments.open_loop import Pace, drive, measured, planned
 from bench.experiments.sending import Sending
-from bench.load.arrivals import schedule
 from bench.load.dispatch import Progress
 from bench.load.recorder import Recorder
-from bench.report.plots import write_plots
+from bench.runner import report
 from bench.scenario.spec import External, Load, Scenario, Server, ServerKind
 from bench.scenario.stored import to_json
 from bench.store import RunFolder
@@ -77,10 +76,8 @@ def run_load(
     requests = build_requests(
         endpoint.kind, endpoint.protocol, endpoint.host, endpoint.port, endpoint.model, payloads, seed
     )
-    seeds = np.random.SeedSequence([seed, 0, 1]).generate_state(2)  # as the first point of a run
-    arrivals, total_s = load.arrivals, load.warmup_s + load.duration_s
-    offsets_ns = schedule(arrivals.kind, rate, total_s, int(seeds[0]), arrivals.parameters, warmup_s=load.warmup_s)
-    order = np.random.default_rng(seeds[1]).integers(len(requests), size=len(offsets_ns)).astype(np.uint32)
+    offsets_ns, rng = planned(load, seed, 0, 1)  # as the first point of a run
+    order = rng.integers(len(requests), size=len(offsets_ns)).astype(np.uint32)
     recorder = Recorder(offsets_ns)
     scenario = _scenario(endpoint, load, seed)
     folder = RunFolder.create(out, scenario.name)
@@ -109,11 +106,7 @@ def run_load(
     folder.write_point(point)
     manifest |= {"finished": environment.now_utc(), "status": "complete" if error is None else "interrupted"}
     folder.write_manifest(manifest)
-    raw = folder.read()
-    analysis = analyse(raw)
-    folder.write_tables(analysis)
-    write_plots(folder.path / "plots", raw, analysis)
-    return folder.path, analysis, manifest, error
+    return folder.path, report(folder), manifest, error
 
 
 def close_manifest(folder: Path, manifest: dict[str, Any], verdict: str, exit_code: int) -> None:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 import uvloop
-from numpy.typing import NDArray
 
 from bench import clients, environment, servers
 from bench.analysis.answers import difference_text, worst_difference
@@ -24,7 +23,6 @@ from bench.errors import BenchError, MeasurementInvalid
 from bench.experiments import answers, calibration, open_loop
 from bench.experiments.calibration import Calibration, Sample
 from bench.experiments.subject import Subject
-from bench.load.arrivals import schedule
 from bench.load.recorder import Recorder
 from bench.models.model import ServedModel
 from bench.models.prepare import prepare
@@ -80,7 +78,9 @@ def run_scenario(scenario: Scenario, options: Options, tell: Tell) -> Finished:
     """The main job. What was measured before an error or Ctrl-C is on disk, analysed and returned with it."""
     RunFolder.check(options.out)
     for rate_index in range(len(scenario.load.rates_per_s)):
-        planned(scenario, rate_index, 1)  # a trace that cannot be replayed is told before minutes are spent
+        open_loop.planned(
+            scenario.load, scenario.seed, rate_index, 1
+        )  # a trace that cannot be replayed is told before minutes are spent
     runtime = ensure_runtime(cache_folder(), tell)
     model = prepare(scenario.model, runtime.python, cache_folder(), tell)
     artifacts = build_artifacts(scenario, model, options, tell)
@@ -166,27 +166,13 @@ def load_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, 
             return
 
 
-def planned(scenario: Scenario, rate_index: int, replication: int) -> tuple[NDArray[np.int64], np.random.Generator]:
-    """A point's schedule, and the randomness for its payloads: the same for every server.
-
-    Raises ScenarioError for a trace file that cannot be used.
-    """
-    plan = scenario.load
-    seeds = np.random.SeedSequence([scenario.seed, rate_index, replication]).generate_state(2)
-    offsets_ns = schedule(
-        plan.arrivals.kind, plan.rates_per_s[rate_index], plan.warmup_s + plan.duration_s, int(seeds[0]),
-        plan.arrivals.parameters, warmup_s=plan.warmup_s,
-    )  # fmt: skip
-    return offsets_ns, np.random.default_rng(seeds[1])
-
-
 def load_point(
     job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, rate_index: int, replication: int
 ) -> Point:
     """One rate, one replication: the same schedule and payloads for every server."""
     plan, name = job.scenario.load, running.spec.name
     rate = plan.rates_per_s[rate_index]
-    offsets_ns, rng = planned(job.scenario, rate_index, replication)
+    offsets_ns, rng = open_loop.planned(plan, job.scenario.seed, rate_index, replication)
     payloads = rng.integers(len(job.model.payloads), size=len(offsets_ns))
     recorder = Recorder(offsets_ns)
     subject = _subject(job, running, plan.protocol)

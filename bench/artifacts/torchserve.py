@@ -13,10 +13,9 @@ from ruamel.yaml import YAML
 
 from bench.artifacts.sources import SERVED, model_files
 from bench.models.model import ServedModel
+from bench.scenario.kinds import JOB_QUEUE_SIZE
 from bench.scenario.spec import Server
 
-# Large, so that nothing is rejected while latency is measured; overload has its own experiments.
-JOB_QUEUE_SIZE = 100_000
 RESPONSE_TIMEOUT_S = 120
 # The archiver stamps the time of day into the manifest and into every zip entry.
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)

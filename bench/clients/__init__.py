@@ -3,8 +3,8 @@
 Knows nothing of scenarios, of launching servers, or of when a request is due.
 """
 
-from bench.clients.client import KINDS, PROTOCOLS, make
+from bench.clients.client import PROTOCOLS, make
 from bench.clients.grpc_pool import GrpcPool
 from bench.clients.http_pool import HttpPool
 
-__all__ = ["KINDS", "PROTOCOLS", "GrpcPool", "HttpPool", "make"]
+__all__ = ["PROTOCOLS", "GrpcPool", "HttpPool", "make"]

@@ -73,11 +73,6 @@ def _grpc(method: str) -> Callable[[str, int, float], Pool]:
     return lambda host, port, timeout_s: GrpcPool(host, port, method, timeout_s=timeout_s)
 
 
-KINDS: dict[str, type[TritonHttp] | type[TorchServeHttp]] = {
-    "triton": TritonHttp,
-    "torchserve": TorchServeHttp,
-}
-
 PROTOCOLS: dict[str, dict[str, Spoken]] = {
     "triton": {
         "http": Spoken("http", TritonHttp, _http),

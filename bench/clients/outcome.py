@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 TIMEOUT = "timeout"
@@ -37,3 +38,13 @@ class Outcome(NamedTuple):
 def unanswered(cause: str) -> Outcome:
     """The outcome of a request that got no whole answer."""
     return Outcome(0, {}, b"", cause)
+
+
+def cause_by_text(outcome: Outcome, causes: Sequence[tuple[tuple[int, ...], bytes, str]]) -> str:
+    """The cause of the first (statuses, text in the body, cause) that fits a server's error; else the outcome's own."""
+    if outcome.status in (0, 200):
+        return outcome.cause
+    for statuses, text, cause in causes:
+        if outcome.status in statuses and text in outcome.body:
+            return cause
+    return outcome.cause

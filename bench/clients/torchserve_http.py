@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from bench.clients.outcome import Outcome
+from bench.clients.outcome import Outcome, cause_by_text
 
 # (statuses, text in the body, cause): the first that fits. One status stands for several causes, so the text
 # decides. Over gRPC the text is the same; the status is the HTTP equivalent of the code, and that is INTERNAL (500)
@@ -46,12 +46,7 @@ def error_cause(outcome: Outcome) -> str:
 
     A full queue and a model without workers give the same answer: GET /models/{model} tells which it was.
     """
-    if outcome.status in (0, 200):
-        return outcome.cause
-    for statuses, text, cause in _CAUSES:
-        if outcome.status in statuses and text in outcome.body:
-            return cause
-    return outcome.cause
+    return cause_by_text(outcome, _CAUSES)
 
 
 def executed(outcome: Outcome) -> tuple[int, float] | None:

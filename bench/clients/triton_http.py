@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from bench.clients.outcome import Outcome
+from bench.clients.outcome import Outcome, cause_by_text
 from bench.errors import MeasurementInvalid
 
 DATATYPES: dict[str, np.dtype[Any]] = {
@@ -142,9 +142,4 @@ def datatype(name: str, array: np.ndarray) -> str:
 
 def error_cause(outcome: Outcome) -> str:
     """Why a request failed, in a few words ('queue full', 'model raised', …); '' for a 200 or a gRPC OK."""
-    if outcome.status in (0, 200):
-        return outcome.cause
-    for statuses, text, cause in _CAUSES:
-        if outcome.status in statuses and text in outcome.body:
-            return cause
-    return outcome.cause
+    return cause_by_text(outcome, _CAUSES)

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bench.analysis.load import Generator, Offered
 from bench.experiments.sending import Sending
 from bench.experiments.subject import Subject
-from bench.load.arrivals import statistics
+from bench.load.arrivals import schedule, statistics
 from bench.load.dispatch import Progress, StopRule, replay
 from bench.load.recorder import Recorder
 from bench.load.workers import replay_in_workers
 from bench.measure.trend import BacklogWatch
 from bench.scenario.arms import Arm
+from bench.scenario.spec import Load
 from bench.servers.server import Statistics
 from bench.store import point_rows
 
@@ -32,6 +34,19 @@ class Pace:
     rate_per_s: float
     warmup_s: float
     workers: int = 1
+
+
+def planned(load: Load, seed: int, rate_index: int, replication: int) -> tuple[NDArray[np.int64], np.random.Generator]:
+    """A point's schedule, and the randomness for its payloads: the same for every server.
+
+    Raises ScenarioError for a trace file that cannot be used.
+    """
+    seeds = np.random.SeedSequence([seed, rate_index, replication]).generate_state(2)
+    offsets_ns = schedule(
+        load.arrivals.kind, load.rates_per_s[rate_index], load.warmup_s + load.duration_s, int(seeds[0]),
+        load.arrivals.parameters, warmup_s=load.warmup_s,
+    )  # fmt: skip
+    return offsets_ns, np.random.default_rng(seeds[1])
 
 
 async def run_point(

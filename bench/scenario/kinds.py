@@ -28,3 +28,7 @@ LIMITS: dict[ServerKind, KindLimits] = {
         why_not_less="TorchServe caps every batch at 2 with delay 0 and cuts batches short at 1 to 2 ms",
     ),
 }
+
+# TorchServe's, in the archive, in the server's settings and in what is read back.
+# Large, so that nothing is rejected while latency is measured; overload has its own experiments.
+JOB_QUEUE_SIZE = 100_000

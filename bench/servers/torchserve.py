@@ -12,12 +12,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bench.errors import ServerError
 from bench.scenario.arms import Arm
+from bench.scenario.kinds import JOB_QUEUE_SIZE
 from bench.servers.control import Answer, Control
 from bench.servers.process import LOOPBACK, Launch
 from bench.servers.server import POLL_S, RunningServer, Setting, Statistics
 
 MICROSECONDS = 1e-6
-JOB_QUEUE_SIZE = 100_000
 # What the log says of a worker that will not come up, whatever the retries.
 DEATH_SIGNS = (
     "Backend worker process died",
