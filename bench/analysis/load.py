@@ -12,8 +12,9 @@ import pandas as pd
 from bench.analysis.verdict import Outcome, Verdict, from_gate
 from bench.measure.gates import Gate, enough_samples, load_point_gates
 from bench.measure.latency import percentile, summarise
-from bench.measure.requests import Requests
-from bench.measure.trend import LEAST_SLOPE, Trend, response_trend
+from bench.measure.overload import Overload, overload
+from bench.measure.requests import QUEUE_FULL, Requests
+from bench.measure.trend import LEAST_SLOPE
 
 # Of the generator's making; Little's law is the load's own, and an overload breaks it honestly.
 GENERATOR_GATES = ("all sent", "last send on time", "p99 dispatch delay", "mean dispatch delay", "send gaps")
@@ -29,6 +30,7 @@ LOAD_COLUMNS = (
     "saturated", "growth_s_per_s", "growth_lo_s_per_s", "growth_hi_s_per_s",
     "generator_cpu_s_per_request", "generator_cores",
     "offered_rate_per_s", "offered_cv_of_gaps", "offered_index_of_dispersion",
+    "refused", "overload",
 )  # fmt: skip
 
 
@@ -86,7 +88,7 @@ class Point:
     @property
     def requests(self) -> Requests:
         """All but those that were not sent because the point was ended early."""
-        rows = self.rows[self.rows["cause"] != ENDED_EARLY]
+        rows = self._planned
         ok = (rows["status"] == 200).to_numpy()
         times = {name: rows[name].to_numpy(dtype=np.float64) for name in ("scheduled_s", "sent_s", "completed_s")}
         return Requests(**times, ok=ok)
@@ -102,9 +104,14 @@ class Point:
     def window(self) -> Requests:
         return self.requests.scheduled_within(self.warmup_s, self.measured_s)
 
-    def trend(self) -> Trend:
-        """Whether the response time grows through the window."""
-        return response_trend(self.requests, self.warmup_s, self.measured_s)
+    def overload(self) -> Overload:
+        """Whether the response time grows through the window, or the server refuses for a full queue."""
+        refused = self._planned["cause"].astype(str).str.startswith(QUEUE_FULL).to_numpy()
+        return overload(self.requests, refused, self.warmup_s, self.measured_s)
+
+    @property
+    def _planned(self) -> pd.DataFrame:
+        return self.rows[self.rows["cause"] != ENDED_EARLY]
 
 
 def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
@@ -113,7 +120,8 @@ def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
     The mean batch size, queue wait, compute and network are over the whole point, warm-up included, since the
     server's counters are read before and after it; network is what is left of the mean round trip.
     """
-    trend = point.trend()
+    overload = point.overload()
+    trend = overload.growth
     summary = asdict(summarise(point.requests, point.warmup_s, point.measured_s, objective_s))
     if trend.saturated:  # a percentile of a time that grows says only how long one looked
         summary |= {name: math.nan for name in summary if name.startswith(("response_", "round_trip_"))}
@@ -132,7 +140,7 @@ def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
         "network_mean_s": round_trip_s - queue_s - compute_s,
         "valid": not failed,
         "reason": "; ".join(f"{gate.name}: {gate.measured}, expected {gate.expected}" for gate in failed),
-        "saturated": trend.saturated,
+        "saturated": overload.saturated,
         "growth_s_per_s": trend.slope,
         "growth_lo_s_per_s": trend.lo,
         "growth_hi_s_per_s": trend.hi,
@@ -141,6 +149,8 @@ def load_row(point: Point, objective_s: float | None) -> dict[str, object]:
         "offered_rate_per_s": point.offered.rate_per_s if point.offered else math.nan,
         "offered_cv_of_gaps": point.offered.cv_of_gaps if point.offered else math.nan,
         "offered_index_of_dispersion": point.offered.index_of_dispersion if point.offered else math.nan,
+        "refused": overload.refused,
+        "overload": overload.excess if overload.saturated else 0.0,
     }
     return {column: row[column] for column in LOAD_COLUMNS}
 
@@ -165,9 +175,9 @@ def rate_verdicts(points: Sequence[Point], replications: int) -> list[Verdict]:
     verdicts = [verdict for verdict in map(_errors, points) if verdict.outcome != "holds"]
     verdicts.append(_generator(points, replications))
     for point in filter(is_valid, points):
-        trend = point.trend()
-        verdicts.append(_steady(point, trend))
-        if not trend.saturated:  # Little's law is about a steady state
+        overload = point.overload()
+        verdicts.append(_steady(point, overload))
+        if not overload.saturated:  # Little's law is about a steady state
             own = (gate for gate in _gates(point) if gate.name not in GENERATOR_GATES)
             verdicts += [from_gate(gate, point.server, point.label) for gate in own]
         errors = _errors(point)
@@ -184,9 +194,9 @@ def objective_verdict(points: Sequence[Point], q: float, objective_s: float) -> 
     if not each:
         why = "no valid replication: see the generator's verdict"
         return Verdict("objective", server, subject, objective_s, "nothing", 0.0, "invalid", why)
-    saturated = [p for p in points if is_valid(p) and p.trend().saturated]
-    if saturated:
-        why = f"{len(saturated)} of {len(each)} replications are saturated: the response time has no percentile"
+    saturated = [p for p in points if is_valid(p) and p.overload().saturated]
+    if saturated and len(pooled):
+        why = f"{len(saturated)} of {len(each)} replications are saturated: no steady state to take a percentile of"
         return Verdict("objective", server, subject, objective_s, "saturated", 0.0, "fails", why)
     enough = enough_samples(len(pooled), q)
     measured = percentile(pooled, q)
@@ -249,13 +259,18 @@ def _errors(point: Point) -> Verdict:
     return Verdict("errors", point.server, point.label, 0.0, float(errors), 0.0, "fails" if errors else "holds", why)
 
 
-def _steady(point: Point, trend: Trend) -> Verdict:
-    """Fails for a saturated point: slope λ/capacity − 1 of the response time."""
-    outcome: Outcome = "fails" if trend.saturated else "holds"
-    why = f"response time grows by {trend.slope:+.3f} s per s [{trend.lo:+.3f}, {trend.hi:+.3f}]"
-    if trend.saturated:
-        why = f"saturated: {why}, so the rate is {1 + trend.slope:.2f} × what the server serves; no steady state"
-    return Verdict("steady", point.server, point.label, 0.0, trend.slope, LEAST_SLOPE, outcome, why)
+def _steady(point: Point, overload: Overload) -> Verdict:
+    """Fails for a saturated point; measured: λ/capacity − 1."""
+    outcome: Outcome = "fails" if overload.saturated else "holds"
+    growth = overload.growth
+    why = f"response time grows by {growth.slope:+.3f} s per s [{growth.lo:+.3f}, {growth.hi:+.3f}]"
+    if overload.refused:
+        filling = f"until the queue was full, {why}; then it" if growth.saturated else "it"
+        served_per_s = (overload.offered - overload.refused) / overload.full_s if overload.full_s > 0 else math.nan
+        why = f"{filling} refused {overload.refused} of {overload.offered} and served {served_per_s:.0f}/s"
+    if overload.saturated:
+        why = f"saturated: {why}, so the rate is {1 + overload.excess:.2f} × what the server serves; no steady state"
+    return Verdict("steady", point.server, point.label, 0.0, overload.excess, LEAST_SLOPE, outcome, why)
 
 
 def _server_side(point: Point) -> tuple[float, float, float]:

@@ -32,7 +32,7 @@ def model_config(server: Server) -> dict[str, object]:
         "responseTimeout": RESPONSE_TIMEOUT_S,
         "startupTimeout": max(1, round(server.startup_timeout_s)),
         "deviceType": server.device,
-        "jobQueueSize": JOB_QUEUE_SIZE,
+        "jobQueueSize": server.max_queue_size or JOB_QUEUE_SIZE,
         "useJobTicket": False,
         "asyncCommunication": False,
         "continuousBatching": False,

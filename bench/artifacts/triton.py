@@ -30,6 +30,8 @@ def model_config(model: ServedModel, server: Server, arm: Arm) -> pb.ModelConfig
         delay_us = round(arm.max_queue_delay_s * MICROSECONDS)
         config.dynamic_batching.max_queue_delay_microseconds = delay_us
         config.dynamic_batching.preserve_ordering = False
+        if arm.max_queue_size is not None:
+            config.dynamic_batching.default_queue_policy.max_queue_size = arm.max_queue_size
         config.dynamic_batching.SetInParent()  # a delay of 0 alone would leave the block out: no batching at all
     return config
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from bench.clients.outcome import Outcome, cause_by_text
+from bench.measure.requests import QUEUE_FULL
 
 # (statuses, text in the body, cause): the first that fits. One status stands for several causes, so the text
 # decides. Over gRPC the text is the same; the status is the HTTP equivalent of the code, and that is INTERNAL (500)
 # for a full queue, an unknown model, and every 507.
 _CAUSES = (
-    ((503, 500), b"has no worker to serve", "queue full or no workers"),
+    ((503, 500), b"has no worker to serve", f"{QUEUE_FULL} or no workers"),
     ((503,), b"number of batch response mismatched", "wrong output count"),
     ((503,), b"Invalid model predict output", "invalid output"),
     ((503,), b"Prediction failed", "handler raised"),

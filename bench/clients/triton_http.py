@@ -16,6 +16,7 @@ import numpy as np
 
 from bench.clients.outcome import Outcome, cause_by_text
 from bench.errors import MeasurementInvalid
+from bench.measure.requests import QUEUE_FULL
 
 DATATYPES: dict[str, np.dtype[Any]] = {
     "FP16": np.dtype("<f2"),
@@ -31,7 +32,7 @@ _NAMES = {dtype: name for name, dtype in DATATYPES.items()}
 # (statuses, text in the body, cause): the first that fits. Over gRPC the text is the same, and the status is the
 # HTTP equivalent of the code.
 _CAUSES = (
-    ((503,), b"Exceeds maximum queue size", "queue full"),
+    ((503,), b"Exceeds maximum queue size", QUEUE_FULL),
     ((503,), b"Request timeout expired", "timeout expired in the queue"),
     ((503,), b"", "server unavailable"),
     ((400, 404), b"unknown model", "model not found"),

@@ -16,7 +16,7 @@ from bench.load.arrivals import schedule, statistics
 from bench.load.dispatch import Progress, StopRule, replay
 from bench.load.recorder import Recorder
 from bench.load.workers import replay_in_workers
-from bench.measure.trend import BacklogWatch
+from bench.measure.overload import OverloadWatch
 from bench.scenario.arms import Arm
 from bench.scenario.spec import Load
 from bench.servers.server import Statistics
@@ -98,10 +98,10 @@ async def drive(
     sending: Sending, recorder: Recorder, pace: Pace, on_tick: Callable[[Progress], None], *, end_early: bool = True
 ) -> None:
     """Sends the recorder's schedule, in this process or in several."""
-    watch = BacklogWatch(pace.rate_per_s, pace.warmup_s)
+    watch = OverloadWatch(pace.rate_per_s, pace.warmup_s)
 
     def stop(progress: Progress) -> bool:
-        return watch.grows_without_end(progress.elapsed_s, progress.in_flight)
+        return watch.hopeless(progress.elapsed_s, progress.in_flight, progress.sent, progress.refused)
 
     rule: StopRule | None = stop if end_early else None
     if pace.workers > 1:

@@ -30,6 +30,7 @@ class Sending:
     requests: tuple[bytes, ...]
     order: NDArray[np.uint32]
     timeout_s: float = 30.0
+    connections_ahead: int = CONNECTIONS_AHEAD
 
     @asynccontextmanager
     async def open(self, share: range) -> AsyncIterator[SendFn]:
@@ -45,7 +46,7 @@ class Sending:
             pool.send(requests[mine[(index - first) // step]], _telling(executed, cause, done))
 
         try:
-            await pool.open(CONNECTIONS_AHEAD)
+            await pool.open(self.connections_ahead)
             yield send
         finally:
             await pool.close()

@@ -38,13 +38,15 @@ TimerFactory = Callable[[asyncio.AbstractEventLoop, Callable[[], None], float], 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Counts so far; `finished` are outcomes of any kind, `failed` those among them that are not ok."""
+    """Counts so far; `finished` are outcomes of any kind, `failed` those among them that are not ok, and
+    `refused` those among these for which the server's queue was full."""
 
     scheduled: int
     sent: int
     shed: int
     finished: int
     failed: int
+    refused: int
     elapsed_s: float
 
     @property
@@ -196,7 +198,7 @@ class Dispatch:
     def _tick(self) -> None:
         done = self._recorder
         elapsed_s = (perf_counter_ns() - self._start_ns) / 1e9
-        progress = Progress(len(self._share), done.sent, done.shed, done.finished, done.failed, elapsed_s)
+        progress = Progress(len(self._share), done.sent, done.shed, done.finished, done.failed, done.refused, elapsed_s)
         self._ticker = self._loop.call_later(TICK_S, self._tick)
         try:
             if self._on_tick is not None:

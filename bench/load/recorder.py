@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bench.load.records import ENDED_EARLY, IN_FLIGHT, NEVER_SENT, OK, OTHER, SHED, GeneratorUse, Records
+from bench.measure.requests import QUEUE_FULL
 
 _FIRST_CAUSES = (OK, NEVER_SENT, SHED, IN_FLIGHT, ENDED_EARLY, OTHER)
 _OK, _NEVER_SENT, _SHED, _IN_FLIGHT, _ENDED_EARLY, _OTHER = range(6)
@@ -32,14 +33,15 @@ BYTES_PER_REQUEST = _ROW_BYTES + 8
 class Recorder:
     """One run's rows in the making. The caller makes it, so that the rows of a cancelled run are not lost.
 
-    `sent`, `shed`, `finished` and `failed` count so far; requests in flight are `sent - finished`. Schedule and rows
+    `sent`, `shed`, `finished`, `failed` and, of those, `refused` for a full queue count so far; requests in flight
+    are `sent - finished`. Schedule and rows
     lie in one block of nameless shared memory (`memory`), which goes with the last that holds it, so that worker
     processes can write into it by `attached`.
     """
 
     __slots__ = (
-        "_causes", "_codes", "_records", "_rows", "_sealed", "_table", "failed", "finished", "memory", "offsets_ns",
-        "on_new_cause", "sent", "shed", "start_ns", "use",
+        "_causes", "_codes", "_records", "_refusals", "_rows", "_sealed", "_table", "failed", "finished", "memory",
+        "offsets_ns", "on_new_cause", "refused", "sent", "shed", "start_ns", "use",
     )  # fmt: skip
 
     def __init__(self, offsets_ns: np.ndarray) -> None:
@@ -67,10 +69,11 @@ class Recorder:
         self._table = np.frombuffer(memory, dtype=_ROW, count=n)
         self.offsets_ns: np.ndarray = np.frombuffer(memory, dtype=np.int64, offset=room, count=n)
         self.start_ns = 0
-        self.sent = self.shed = self.finished = self.failed = 0
+        self.sent = self.shed = self.finished = self.failed = self.refused = 0
         self.use: GeneratorUse | None = None
         self.on_new_cause: Callable[[str], None] | None = None
         self._codes = {cause: code for code, cause in enumerate(_FIRST_CAUSES)}
+        self._refusals: set[int] = set()
         self._sealed = False
         self._records: Records | None = None
 
@@ -110,6 +113,8 @@ class Recorder:
         self.finished += 1
         if code:
             self.failed += 1
+            if code in self._refusals:
+                self.refused += 1
 
     def on_ended_early(self, unsent: range) -> None:
         self._table["cause"][unsent.start : unsent.stop : unsent.step] = _ENDED_EARLY
@@ -120,6 +125,8 @@ class Recorder:
         if self.on_new_cause is not None:
             self.on_new_cause(cause)
         code = self._codes[cause] = len(self._codes)
+        if cause.startswith(QUEUE_FULL):
+            self._refusals.add(code)
         return code
 
     def latest_response_s(self, reached: int, most: int) -> np.ndarray:
@@ -154,6 +161,7 @@ class Recorder:
         self.sent = len(causes) - never - ended - shed
         self.finished = self.sent - in_flight
         self.failed = self.finished - ok
+        self.refused = int(np.isin(causes, list(self._refusals)).sum())
 
     def records(self) -> Records:
         """The rows, with times from the run's start. Seals: they are views of the store, not copies."""

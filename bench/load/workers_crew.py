@@ -150,9 +150,9 @@ class Crew:
 
     def progress(self) -> Progress:
         start_ns = self._recorder.start_ns
-        sent, shed, finished, failed, _cpu_ns, _wall_ns = self._counts().sum(axis=0).tolist()
+        sent, shed, finished, failed, refused, _cpu_ns, _wall_ns = self._counts().sum(axis=0).tolist()
         elapsed_s = (perf_counter_ns() - start_ns) / 1e9
-        return Progress(len(self._recorder.offsets_ns), sent, shed, finished, failed, elapsed_s)
+        return Progress(len(self._recorder.offsets_ns), sent, shed, finished, failed, refused, elapsed_s)
 
     def end(self) -> None:
         """End those that have not ended, and make the rows that all wrote the recorder's own."""

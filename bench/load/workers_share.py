@@ -26,8 +26,8 @@ READY, NEW_CAUSE, DONE, FAILED = range(4)
 
 # The board: one number for all (end early), then these of each worker.
 BOARD_OF_ALL = 1
-SENT, SHED, FINISHED, FAILED_SO_FAR, CPU_NS, WALL_NS = range(6)
-BOARD_OF_EACH = 6
+SENT, SHED, FINISHED, FAILED_SO_FAR, REFUSED, CPU_NS, WALL_NS = range(7)
+BOARD_OF_EACH = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ async def _replay_share(task: Task, pipe: Connection) -> None:
         use = dispatch.use()
         at = BOARD_OF_ALL + task.number * BOARD_OF_EACH
         task.board[at : at + BOARD_OF_EACH] = [
-            recorder.sent, recorder.shed, recorder.finished, recorder.failed,
+            recorder.sent, recorder.shed, recorder.finished, recorder.failed, recorder.refused,
             int(use.cpu_s * 1e9), int(use.wall_s * 1e9),
         ]  # fmt: skip
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+QUEUE_FULL = "queue full"
+"""How the cause of a request begins that a server refused because its queue was full."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

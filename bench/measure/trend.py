@@ -6,8 +6,7 @@ seconds into the overload waits for (λ/C − 1)·t more, so the response time g
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,31 +63,3 @@ def response_trend(requests: Requests, warmup_s: float, duration_s: float) -> Tr
     at_start = max(float(means[: max(1, len(means) // 4)].mean()), 1e-9)
     saturated = slope - reach > LEAST_SLOPE and growth > LEAST_GROWTH * at_start
     return Trend(slope, slope - reach, slope + reach, saturated=saturated)
-
-
-@dataclass(slots=True)
-class BacklogWatch:
-    """Tells while a point runs that its backlog only grows, so that nobody waits for a queue that never ends.
-
-    Fed with the number in flight now and then. It grows without end when a straight line through what was seen in the
-    window explains nearly all of it, rises by more than `share` of the arrival rate, and has come to a second's worth
-    of arrivals.
-    """
-
-    rate_per_s: float
-    after_s: float
-    share: float = 0.02
-    patience_s: float = 3.0
-    seen: list[tuple[float, int]] = field(default_factory=list)
-
-    def grows_without_end(self, elapsed_s: float, in_flight: int) -> bool:
-        """Notes one observation; `elapsed_s` since the start, `after_s` of which are not looked at."""
-        if elapsed_s < self.after_s:
-            return False
-        self.seen.append((elapsed_s, in_flight))
-        times, backlog = (np.array(column, dtype=np.float64) for column in zip(*self.seen, strict=True))
-        if times[-1] - times[0] < self.patience_s or in_flight < self.rate_per_s:
-            return False
-        line = stats.linregress(times, backlog)
-        straight = math.isfinite(line.rvalue) and line.rvalue**2 > 0.9
-        return bool(straight and line.slope > self.share * self.rate_per_s)

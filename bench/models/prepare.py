@@ -1,12 +1,11 @@
-"""Scenario model -> ServedModel: trained where it must be, with the in-process answers to every request.
+"""Scenario model -> ServedModel: its weights made where it has some, with the in-process answers to every request.
 
-Training and answering run in the servers' own Python, so that torch is there only once and the reference
+Making weights and answering run in the servers' own Python, so that torch is there only once and the reference
 answers come from the very libraries that serve.
 """
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,10 +14,11 @@ import numpy as np
 
 from bench.commands import run_command
 from bench.errors import ServerError
-from bench.models import digits
+from bench.models import digits, images
 from bench.models.model import Floats, ServedModel, Tensor
+from bench.models.weights import cached_weights
 from bench.progress import Tell
-from bench.scenario.spec import Calibrated, Digits, Model
+from bench.scenario.spec import Calibrated, Digits, Model, ResNet18
 
 ZOO = Path(__file__).parent / "zoo"
 PIXELS = Tensor("INPUT", "FP32", (64,))
@@ -27,11 +27,12 @@ PIXELS = Tensor("INPUT", "FP32", (64,))
 def prepare(model: Model, python: Path, cache: Path, tell: Tell) -> ServedModel:
     """The model of a scenario, ready to pack. `python` is the servers' interpreter, `cache` keeps weights.
 
-    Raises ServerError with the end of the script's output when training or answering fails.
+    Raises ServerError with the end of the script's output when making weights or answering fails.
     """
     makers: dict[type, Callable[[], ServedModel]] = {
         Calibrated: lambda: _calibrated(model),  # type: ignore[arg-type]
         Digits: lambda: _digits_cnn(python, cache, tell),
+        ResNet18: lambda: _resnet18(python, cache, tell),
     }
     return makers[type(model)]()
 
@@ -53,21 +54,15 @@ def _calibrated(spec: Calibrated) -> ServedModel:
 
 def _digits_cnn(python: Path, cache: Path, tell: Tell) -> ServedModel:
     training, held_out = digits.training_and_held_out()
-    recipe = b"".join((ZOO / name).read_bytes() for name in ("digits_cnn.py", "train_digits.py"))
-    key = hashlib.sha256(recipe + training.pixels.tobytes() + training.labels.tobytes()).hexdigest()[:12]
-    folder = cache / f"digits-cnn-{key}"
-    weights = folder / "weights.pt"
-    checksum = folder / "weights.sha256"
-    if not _is_whole(weights, checksum):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            data = Path(scratch) / "digits.npz"
-            np.savez(data, pixels=training.pixels, labels=training.labels)
-            made = Path(scratch) / "weights.pt"  # the file's name is part of what torch writes
-            _run(python, ["train_digits.py", ZOO, data, made], "training digits-cnn", tell)
-            checksum.unlink(missing_ok=True)
-            made.replace(weights)
-            checksum.write_text(hashlib.sha256(weights.read_bytes()).hexdigest())
+
+    def train(made: Path) -> None:
+        data = made.with_name("digits.npz")
+        np.savez(data, pixels=training.pixels, labels=training.labels)
+        _run(python, ["train_digits.py", ZOO, data, made], "training digits-cnn", tell)
+
+    data = (training.pixels.tobytes(), training.labels.tobytes())
+    recipe = (*_sources("digits_cnn.py", "train_digits.py"), *data)
+    weights = cached_weights(cache, "digits-cnn", recipe, train)
     return ServedModel(
         name="digits-cnn",
         input=PIXELS,
@@ -76,26 +71,42 @@ def _digits_cnn(python: Path, cache: Path, tell: Tell) -> ServedModel:
         files=(weights,),
         settings={},
         payloads=held_out.pixels,
-        expected=_answers(python, "digits_cnn", weights, held_out.pixels, tell),
+        expected=_answers(python, "digits_cnn", weights, held_out.pixels, "the held-out digits", tell),
         labels=held_out.labels,
     )
 
 
-def _is_whole(weights: Path, checksum: Path) -> bool:
-    try:
-        return hashlib.sha256(weights.read_bytes()).hexdigest() == checksum.read_text()
-    except OSError:
-        return False
+def _resnet18(python: Path, cache: Path, tell: Tell) -> ServedModel:
+    def make(made: Path) -> None:
+        _run(python, ["make_resnet18.py", ZOO, made], "making the weights of resnet18", tell)
+
+    payloads = images.noise_images()
+    weights = cached_weights(cache, "resnet18", _sources("resnet18.py", "make_resnet18.py"), make)
+    return ServedModel(
+        name="resnet18",
+        input=Tensor("INPUT", "FP32", payloads.shape[1:]),
+        output=Tensor("OUTPUT", "FP32", (1000,)),
+        source=ZOO / "resnet18.py",
+        files=(weights,),
+        settings={},
+        payloads=payloads,
+        expected=_answers(python, "resnet18", weights, payloads, "the images", tell),
+        labels=None,
+    )
 
 
-def _answers(python: Path, module: str, weights: Path, payloads: Floats, tell: Tell) -> Floats:
+def _sources(*names: str) -> list[bytes]:
+    return [(ZOO / name).read_bytes() for name in names]
+
+
+def _answers(python: Path, module: str, weights: Path, payloads: Floats, what: str, tell: Tell) -> Floats:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "settings.json").write_text('{"threads": 1}')
         (folder / "weights.pt").write_bytes(weights.read_bytes())
         np.save(folder / "inputs.npy", payloads)
         arguments: list[str | Path] = ["answer.py", ZOO, module, folder, folder / "inputs.npy", folder / "outputs.npy"]
-        _run(python, arguments, "answering the held-out digits in process", tell)
+        _run(python, arguments, f"answering {what} in process", tell)
         answers: Floats = np.load(folder / "outputs.npy")
     return answers
 

@@ -99,7 +99,7 @@ def _load(analysis: Analysis) -> Table:
 def _state(row: dict[Hashable, Any]) -> str:
     if not row["valid"]:
         return "invalid"
-    return f"saturated, {row['growth_s_per_s']:+.2f} s/s" if row["saturated"] else ""
+    return f"saturated, {1 + row['overload']:.2f} × capacity" if row["saturated"] else ""
 
 
 def _merged(verdicts: Iterable[Verdict]) -> list[Verdict]:

@@ -17,18 +17,22 @@ FILL_DELAY_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One name under which the model is served. batching off: every request is an execution of its own."""
+    """One name under which the model is served. batching off: every request is an execution of its own.
+
+    max_queue_size: of waiting requests; None: no limit.
+    """
 
     name: str
     max_batch_size: int
     max_queue_delay_s: float
     batching: bool
     instances: int
+    max_queue_size: int | None = None
 
 
 def production(model: str, server: Server) -> Arm:
     """The model exactly as the scenario asks."""
-    return Arm(model, server.max_batch_size, server.max_queue_delay_s, True, server.instances)
+    return Arm(model, server.max_batch_size, server.max_queue_delay_s, True, server.instances, server.max_queue_size)
 
 
 def batching_off(model: str, server: Server) -> Arm:

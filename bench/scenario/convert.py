@@ -8,17 +8,16 @@ from bench.scenario import spec
 from bench.scenario.arrivals_convert import to_arrivals
 from bench.scenario.batch_sizes import default_batch_sizes
 from bench.scenario.form import LoadForm, ScenarioForm, ServerForm
-from bench.scenario.model_form import times_of
+from bench.scenario.model_form import AnyModelForm, ResNet18Form, times_of
 
 
 def to_scenario(form: ScenarioForm, folder: Path) -> spec.Scenario:
     """`folder`: the scenario file's, which the paths in it are relative to."""
-    times = times_of(form.model)
     smallest = min(server.max_batch_size for server in form.servers.values())
     calibration, checks = form.calibration, form.checks
     return spec.Scenario(
         name=form.name,
-        model=spec.Calibrated(c_s=times.c, m_s=times.m) if times else spec.Digits(),
+        model=_model(form.model),
         servers=tuple(_server(name, server) for name, server in form.servers.items()),
         calibration=spec.Calibration(
             batch_sizes=calibration.batch_sizes or default_batch_sizes(smallest),
@@ -45,6 +44,13 @@ def to_load(form: LoadForm, folder: Path) -> spec.Load:
     )
 
 
+def _model(form: AnyModelForm) -> spec.Model:
+    times = times_of(form)
+    if times:
+        return spec.Calibrated(c_s=times.c, m_s=times.m)
+    return spec.ResNet18() if isinstance(form, ResNet18Form) else spec.Digits()
+
+
 def _server(name: str, form: ServerForm) -> spec.Server:
     return spec.Server(
         name=name,
@@ -56,5 +62,6 @@ def _server(name: str, form: ServerForm) -> spec.Server:
         max_batch_size=form.max_batch_size,
         max_queue_delay_s=form.max_queue_delay,
         startup_timeout_s=form.startup_timeout,
+        max_queue_size=form.max_queue_size,
         ports=dict(form.ports),
     )

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from bench.scenario import spec
 from bench.scenario.arrivals_form import EXAMPLES, ArrivalsForm
-from bench.scenario.kinds import LIMITS
+from bench.scenario.kinds import JOB_QUEUE_SIZE, LIMITS
 from bench.scenario.model_form import Form, ModelForm
 from bench.scenario.units import duration_text, fraction_text
 from bench.scenario.values import Choice, Duration, Fraction, Name, Number, Whole, refused
@@ -26,6 +26,7 @@ QUEUE_DELAY = Duration(zero=True)
 POSITIVE_DURATION = Duration()
 MOST_BATCH_SIZES = 64
 _COUNT = Whole(1, 1024)
+QUEUE_SIZE = Whole(1, JOB_QUEUE_SIZE)
 
 
 def _time(seconds: float, description: str) -> Any:
@@ -74,6 +75,11 @@ class ServerForm(Form):
     )
     max_queue_delay: Annotated[float, QUEUE_DELAY] = _time(
         _SERVER.max_queue_delay_s, "longest wait of a request for others to share its batch"
+    )
+    max_queue_size: Annotated[int | None, QUEUE_SIZE] = Field(
+        default=_SERVER.max_queue_size,
+        description="most requests that wait; one more is refused (503). Without this key there is no limit. "
+        "Triton batches otherwise under a limit, so leave it out where latency is measured",
     )
     startup_timeout: Annotated[float, POSITIVE_DURATION] = _time(
         _SERVER.startup_timeout_s, "longest wait until the server is ready"

@@ -10,12 +10,12 @@ from pydantic_core import InitErrorDetails
 from bench.scenario.values import Choice, Duration, refused
 
 LATER = ("torchscript", "onnx", "python")
-SPELLINGS = "{zoo: digits-cnn} or {zoo: calibrated, c: 4ms, m: 2ms}"
-_ZOO = Choice(("digits-cnn", "calibrated"))
+SPELLINGS = "{zoo: digits-cnn}, {zoo: resnet18} or {zoo: calibrated, c: 4ms, m: 2ms}"
+_ZOO = Choice(("digits-cnn", "resnet18", "calibrated"))
 
 
 def _zoo(word: str) -> Any:
-    # Both words are read, so that a wrong one is told both; an editor gets the one that this spelling has.
+    # Every word is read, so that a wrong one is told all; an editor gets the one that this spelling has.
     return Field(description=f"the model, as in {SPELLINGS}", json_schema_extra={"enum": [word]})
 
 
@@ -38,6 +38,12 @@ class DigitsForm(Form):
     zoo: Annotated[Literal["digits-cnn"], _ZOO] = _zoo("digits-cnn")
 
 
+class ResNet18Form(Form):
+    """A ResNet-18 on 3×64×64 images, with random weights: its answers mean nothing."""
+
+    zoo: Annotated[Literal["resnet18"], _ZOO] = _zoo("resnet18")
+
+
 class CalibratedForm(TimesForm):
     """A model whose batch of B takes c + B·m by its own clock."""
 
@@ -56,7 +62,12 @@ class ZooKeyForm(Form):
     zoo: CalibratedKeyForm = Field(description="the model {calibrated: {c: 4ms, m: 2ms}}")
 
 
-AnyModelForm = DigitsForm | CalibratedForm | CalibratedKeyForm | ZooKeyForm
+AnyModelForm = DigitsForm | ResNet18Form | CalibratedForm | CalibratedKeyForm | ZooKeyForm
+_BY_WORD: dict[str, type[AnyModelForm]] = {
+    "digits-cnn": DigitsForm,
+    "resnet18": ResNet18Form,
+    "calibrated": CalibratedForm,
+}
 
 
 def form_of(model: dict[str, object]) -> type[AnyModelForm]:
@@ -66,8 +77,9 @@ def form_of(model: dict[str, object]) -> type[AnyModelForm]:
         return ZooKeyForm
     if "calibrated" in model:
         return CalibratedKeyForm
-    has_times = zoo != "digits-cnn" and ("c" in model or "m" in model)
-    return CalibratedForm if zoo == "calibrated" or has_times else DigitsForm
+    if isinstance(zoo, str) and zoo in _BY_WORD:
+        return _BY_WORD[zoo]
+    return CalibratedForm if "c" in model or "m" in model else DigitsForm
 
 
 def _read(value: Any, _handler: object) -> AnyModelForm:
@@ -84,7 +96,7 @@ ModelForm = Annotated[AnyModelForm, WrapValidator(_read)]
 
 
 def times_of(model: AnyModelForm) -> TimesForm | None:
-    """The times of a calibrated model, None for the digits."""
+    """The times of a calibrated model, None for a network."""
     match model:
         case CalibratedForm():
             return model

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from bench.errors import Problem
 from bench.scenario import spec
 from bench.scenario.batch_sizes import batch_size_problems
-from bench.scenario.form import BATCH_SIZE, KIND, PORT, POSITIVE_DURATION, QUEUE_DELAY
+from bench.scenario.form import BATCH_SIZE, KIND, PORT, POSITIVE_DURATION, QUEUE_DELAY, QUEUE_SIZE
 from bench.scenario.kinds import LIMITS, KindLimits
 from bench.scenario.tree import Path, Tree
 from bench.scenario.units import duration_text
@@ -42,6 +42,7 @@ def rule_problems(tree: Tree) -> Iterator[Problem]:
         if isinstance(tree.at("slo"), dict) and slo_s is not None:
             yield from _delay_within_objective(tree, server, slo_s)
         yield from _delay_that_batches(tree, server)
+        yield from _queue_that_holds_a_batch(tree, server)
         yield from _ports(tree, server)
     limits = {server.name: server.max_batch_size for server in servers if server.max_batch_size is not None}
     yield from batch_size_problems(tree, limits)
@@ -101,6 +102,16 @@ def _delay_problem(tree: Tree, server: _Operands, delay_s: float, expected: str,
     given = "max_queue_delay" in tree.mapping("servers", server.name)
     found = tree.found(path, duration_text(delay_s)) if given else f"{duration_text(delay_s)} (the default)"
     return Problem(tree.line(path), dotted(path), expected, found, hint)
+
+
+def _queue_that_holds_a_batch(tree: Tree, server: _Operands) -> Iterator[Problem]:
+    path = server.path("max_queue_size")
+    size = _read(QUEUE_SIZE, tree, path, None)
+    if size is None or server.max_batch_size is None or size >= server.max_batch_size:
+        return
+    expected = f"at least max_batch_size, {server.max_batch_size}"
+    hint = "a batch forms in the queue: a shorter one never fills it"
+    yield Problem(tree.line(path), dotted(path), expected, tree.found(path, str(size)), hint)
 
 
 def _ports(tree: Tree, server: _Operands) -> Iterator[Problem]:

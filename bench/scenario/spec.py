@@ -24,6 +24,13 @@ class Digits:
 
 
 @dataclass(frozen=True, slots=True)
+class ResNet18:
+    """`zoo: resnet18`: a ResNet-18 on 3×64×64 images, with random weights."""
+
+    zoo: Literal["resnet18"] = "resnet18"
+
+
+@dataclass(frozen=True, slots=True)
 class Calibrated:
     """`zoo: calibrated`: a batch of B takes c + B·m by the model's own clock."""
 
@@ -40,7 +47,7 @@ class External:
     zoo: Literal["external"] = "external"
 
 
-Model = Digits | Calibrated | External
+Model = Digits | ResNet18 | Calibrated | External
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,7 @@ class Server:
     max_queue_delay_s: float = 0.005
     startup_timeout_s: float = 60.0
     ports: dict[str, int] = field(default_factory=dict)  # asked for by name; any port not named is a free one
+    max_queue_size: int | None = None  # waiting requests, beyond which one is refused; None: no limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,11 @@ class TorchServe(RunningServer):
             Setting("max_batch_size", arm.max_batch_size if arm.batching else 1, found["batchSize"]),
             Setting("instances", arm.instances, sum(w["status"] == "READY" for w in found["workers"])),
             Setting("device", {self.spec.device}, {"gpu" if w.get("gpu") else "cpu" for w in found["workers"]}),
-            Setting("job queue size", JOB_QUEUE_SIZE, queue["remainingCapacity"] + queue["pendingRequests"]),
+            Setting(
+                "max_queue_size",
+                self.spec.max_queue_size or JOB_QUEUE_SIZE,
+                queue["remainingCapacity"] + queue["pendingRequests"],
+            ),
         ]
         if arm.batching:
             settings.append(

@@ -125,6 +125,8 @@ class Triton(RunningServer):
             asked_us = round(arm.max_queue_delay_s * 1e6)
             found_us = int(batching.get("max_queue_delay_microseconds", 0))
             settings.append(Setting("max_queue_delay (µs)", asked_us, found_us))
+            policy = batching.get("default_queue_policy", {})
+            settings.append(Setting("max_queue_size", arm.max_queue_size or 0, int(policy.get("max_queue_size", 0))))
         return tuple(settings)
 
     def statistics(self, arm: Arm) -> Statistics:

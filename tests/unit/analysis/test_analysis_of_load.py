@@ -19,6 +19,7 @@ COLUMNS = [
     "saturated", "growth_s_per_s", "growth_lo_s_per_s", "growth_hi_s_per_s",
     "generator_cpu_s_per_request", "generator_cores",
     "offered_rate_per_s", "offered_cv_of_gaps", "offered_index_of_dispersion",
+    "refused", "overload",
 ]  # fmt: skip
 
 
@@ -207,6 +208,27 @@ def test_too_few_replications_of_a_run_that_ended_early_are_invalid() -> None:
     generator = rate_verdicts([point()], 3)[0]
     assert (generator.outcome, generator.expected, generator.measured) == ("invalid", 3, 1)
     assert generator.why == "the run ended before"
+
+
+def test_a_full_queue_is_an_overload_by_what_it_refuses() -> None:
+    # Every other request is refused from 4 s on; the window begins at 2 s.
+    frame = rows(steady())
+    refused = fail(frame, slice(400, None, 2), 503, "queue full or no workers")
+    one = point(refused, warmup_s=2.0, duration_s=10.0)
+    verdict = by_check(rate_verdicts([one], 1))["steady"]
+    assert (verdict.outcome, verdict.measured) == ("fails", pytest.approx(1.0, rel=0.01))
+    assert "it refused 400 of 800 and served 50/s, so the rate is 2.00 × what the server serves" in verdict.why
+    row = load_row(one, None)
+    assert (row["saturated"], row["refused"], row["valid"]) == (True, 400, True)
+    assert row["overload"] == pytest.approx(1.0, rel=0.01)
+    assert row["response_p99_s"] == pytest.approx(0.020)  # a bounded queue has a steady response time
+    assert objective_verdict([one], 99, 10.0).outcome == "fails"
+
+
+def test_a_few_refusals_are_errors_and_no_overload() -> None:
+    one = point(fail(rows(steady()), slice(500, 530), 503, "queue full"))
+    assert load_row(one, None)["saturated"] is False
+    assert by_check(rate_verdicts([one], 1))["steady"].outcome == "holds"
 
 
 def test_an_overload_fails_and_does_not_blame_the_measurement() -> None:

@@ -72,6 +72,11 @@ def test_the_manifest_names_the_files_as_torchserve_looks_for_them(model: Served
     assert manifest["archiverVersion"]
 
 
+def test_a_queue_limit_reaches_the_archive(model: ServedModel, tmp_path: Path) -> None:
+    archive = build_archive(model, replace(SERVER, max_queue_size=64), tmp_path)
+    assert YAML(typ="safe").load(contents(archive)["model-config.yaml"]) == {**CONFIG, "jobQueueSize": 64}
+
+
 def test_the_model_config_has_every_setting_and_no_other(model: ServedModel, tmp_path: Path) -> None:
     written = contents(build_archive(model, SERVER, tmp_path))["model-config.yaml"]
     assert YAML(typ="safe").load(written) == CONFIG

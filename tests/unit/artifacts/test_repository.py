@@ -69,6 +69,13 @@ def test_a_delay_of_0_still_asks_for_batching(model: ServedModel, tmp_path: Path
     assert config.dynamic_batching.max_queue_delay_microseconds == 0
 
 
+def test_a_queue_limit_is_the_models_own_and_no_measuring_arms(model: ServedModel, tmp_path: Path) -> None:
+    arms = all_arms("adder", replace(SERVER, max_queue_size=64), [4])
+    folders = build_repository(model, SERVER, arms, tmp_path / "repository")
+    policies = [read_back(folder).dynamic_batching.default_queue_policy.max_queue_size for folder in folders]
+    assert policies == [64, 0, 0]
+
+
 def test_batching_off_has_no_batching_block(model: ServedModel, tmp_path: Path) -> None:
     (folder,) = build_repository(model, SERVER, [batching_off("adder", SERVER)], tmp_path / "repository")
     text = (folder / "config.pbtxt").read_text()

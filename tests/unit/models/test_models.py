@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 import textwrap
@@ -16,7 +15,7 @@ from bench.errors import ServerError
 from bench.models import prepare as preparing
 from bench.models.digits import training_and_held_out
 from bench.models.model import ServedModel, Tensor
-from bench.models.prepare import ZOO, _is_whole, prepare
+from bench.models.prepare import ZOO, prepare
 from bench.progress import silent
 from bench.scenario.spec import Calibrated, Digits
 
@@ -138,16 +137,3 @@ def test_weights_are_trained_once_and_then_taken_from_the_cache(tmp_path: Path) 
         assert model.labels is not None
     assert told[0] == ["training digits-cnn", "answering the held-out digits in process"]
     assert told[1] == ["answering the held-out digits in process"]
-
-
-def test_weights_are_whole_only_with_their_own_checksum_beside_them(tmp_path: Path) -> None:
-    weights, checksum = tmp_path / "weights.pt", tmp_path / "weights.sha256"
-    assert not _is_whole(weights, checksum)
-    weights.write_bytes(b"weights")
-    assert not _is_whole(weights, checksum)
-    checksum.write_text(hashlib.sha256(b"weights").hexdigest())
-    assert _is_whole(weights, checksum)
-    weights.write_bytes(b"weight")  # cut off
-    assert not _is_whole(weights, checksum)
-    weights.unlink()
-    assert not _is_whole(weights, checksum)

@@ -24,6 +24,7 @@ WORDS = [
     "triton",
     "torchserve",
     "digits-cnn",
+    "resnet18",
     "calibrated",
     "poisson",
     "fixed",
@@ -84,7 +85,9 @@ sizes = st.integers(0, 40) | st.sampled_from([1, 2, 3, 16])
 nearly_right = st.fixed_dictionaries(
     {
         "name": st.sampled_from(["a", "b.c", "-d"]),
-        "model": st.sampled_from([{"zoo": "digits-cnn"}, {"calibrated": {"c": 0, "m": "1ms"}}, {"zoo": "x"}]),
+        "model": st.sampled_from(
+            [{"zoo": "digits-cnn"}, {"zoo": "resnet18"}, {"calibrated": {"c": 0, "m": "1ms"}}, {"zoo": "x"}]
+        ),
         "servers": st.dictionaries(
             st.sampled_from(["triton", "a.b"]),
             st.fixed_dictionaries(

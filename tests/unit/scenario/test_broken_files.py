@@ -84,7 +84,7 @@ KEY_PROBLEMS = [
         "seed: 1\n",
         [
             (1, "name", "found nothing (add 'name')"),
-            (1, "model", "{zoo: digits-cnn} or {zoo: calibrated, c: 4ms, m: 2ms}, found nothing"),
+            (1, "model", "{zoo: calibrated, c: 4ms, m: 2ms}, found nothing"),
             (1, "servers", "found nothing (add 'servers')"),
         ],
     ),
@@ -195,8 +195,9 @@ VALUE_PROBLEMS = [
     Broken("percentile 0", TRITON + "slo: {percentile: 0}\n", [(5, "slo.percentile", "above 0")]),
     Broken("negative seed", TRITON + "seed: -1\n", [(5, "seed", "found -1")]),
     Broken("endless seed", TRITON + "seed: " + "9" * 5000, [(5, "seed", "found '999")]),
-    Broken("model as a word", model("digits-cnn"), [(2, "model", "expected {zoo: digits-cnn} or")]),
+    Broken("model as a word", model("digits-cnn"), [(2, "model", "expected {zoo: digits-cnn}, {zoo: resnet18} or")]),
     Broken("misspelt zoo", model("{zoo: digits}"), [(2, "model.zoo", "did you mean 'digits-cnn'?")]),
+    Broken("misspelt resnet", model("{zoo: resnet-18}"), [(2, "model.zoo", "did you mean 'resnet18'?")]),
     Broken("calibrated without m", model("{zoo: calibrated, c: 4ms}"), [(2, "model.m", "add 'm'")]),
     Broken(
         "calibrated times in the second spelling",
@@ -209,6 +210,7 @@ VALUE_PROBLEMS = [
         [(2, "model.zoo.calibrated.n", "known here: c, m")],
     ),
     Broken("digits with times", model("{zoo: digits-cnn, c: 4ms}"), [(2, "model.c", "known here: zoo")]),
+    Broken("resnet with times", model("{zoo: resnet18, m: 2ms}"), [(2, "model.m", "known here: zoo")]),
     Broken(
         "models of later versions",
         model("{onnx: model.onnx}"),
@@ -232,6 +234,11 @@ RULE_PROBLEMS = [
         "default delay longer than the objective",
         TRITON + "slo: {response_time: 4ms}\n",
         [(4, "servers.t.max_queue_delay", "found 5ms (the default)")],
+    ),
+    Broken(
+        "queue shorter than a batch",
+        triton("max_queue_size: 15"),
+        [(4, "servers.t.max_queue_size", "at least max_batch_size, 16, found 15")],
     ),
     Broken(
         "delay longer than the default objective",
@@ -336,7 +343,7 @@ RULE_PROBLEMS = [
         "calibration: {batch_sizes: [1, x, 5], precision: x}\n",
         [
             (1, "name", "found nothing"),
-            (1, "model.zoo", "expected digits-cnn or calibrated"),
+            (1, "model.zoo", "expected digits-cnn, resnet18 or calibrated"),
             (5, "servers.s.threads", "found 'x'"),
             (6, "servers.s.max_queue_delay", "at least 5ms"),
             (7, "servers.t.kind", "triton or torchserve"),

@@ -1,12 +1,25 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bench.scenario.load import load_scenario
-from bench.scenario.spec import Arrivals, Calibrated, Calibration, Checks, Digits, Load, Objective, Scenario, Server
+from bench.scenario.spec import (
+    Arrivals,
+    Calibrated,
+    Calibration,
+    Checks,
+    Digits,
+    Load,
+    Objective,
+    ResNet18,
+    Scenario,
+    Server,
+)
+from bench.scenario.stored import from_json, to_json
 
 LoadText = Callable[..., Scenario]
 
@@ -51,15 +64,24 @@ def test_a_calibrated_model_has_three_spellings(load: LoadText, model: str) -> N
     assert load(SMALLEST.replace("{zoo: digits-cnn}", model)).model == Calibrated(c_s=0.004, m_s=0.002)
 
 
+def test_a_resnet_is_one_word_and_comes_back_from_the_manifest_as_it_was(load: LoadText) -> None:
+    scenario = load(SMALLEST.replace("digits-cnn", "resnet18"))
+    assert scenario == Scenario("small", ResNet18(), (Server("one", "triton"),))
+    document = json.loads(json.dumps(to_json(scenario)))
+    assert document["model"] == {"zoo": "resnet18"}
+    assert from_json(document) == scenario
+
+
 def test_every_key_of_a_server_reaches_it(load: LoadText) -> None:
     text = (
         "name: full\nmodel: {zoo: digits-cnn}\n"
         "servers:\n  ts-1.a:\n    kind: torchserve\n    runtime: process\n"
         "    device: cpu\n    instances: 2\n    threads: 3\n    max_batch_size: 8\n    max_queue_delay: 6ms\n"
         "    startup_timeout: 2 min\n    ports: {inference: 8080, grpc_inference: 7070}\n"
+        "    max_queue_size: 500\n"
     )
     ports = {"inference": 8080, "grpc_inference": 7070}
-    server = Server("ts-1.a", "torchserve", "process", "cpu", 2, 3, 8, 0.006, 120.0, ports)
+    server = Server("ts-1.a", "torchserve", "process", "cpu", 2, 3, 8, 0.006, 120.0, ports, 500)
     assert load(text).servers == (server,)
 
 

@@ -54,5 +54,6 @@ def test_kinds_and_models_are_listed() -> None:
     assert SCHEMA["$defs"]["ServerForm"]["properties"]["kind"]["enum"] == ["triton", "torchserve"]
     assert SCHEMA["$defs"]["ServerForm"]["required"] == ["kind"]
     assert SCHEMA["$defs"]["DigitsForm"]["properties"]["zoo"]["enum"] == ["digits-cnn"]
+    assert SCHEMA["$defs"]["ResNet18Form"]["properties"]["zoo"]["enum"] == ["resnet18"]
     assert SCHEMA["$defs"]["CalibratedForm"]["properties"]["zoo"]["enum"] == ["calibrated"]
-    assert len(SCHEMA["properties"]["model"]["anyOf"]) == 4
+    assert len(SCHEMA["properties"]["model"]["anyOf"]) == 5

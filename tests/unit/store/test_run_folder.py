@@ -82,7 +82,7 @@ def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
                 "compute_mean_s, network_mean_s, valid, reason, "
                 "saturated, growth_s_per_s, growth_lo_s_per_s, growth_hi_s_per_s, "
                 "generator_cpu_s_per_request, generator_cores, "
-                "offered_rate_per_s, offered_cv_of_gaps, offered_index_of_dispersion"
+                "offered_rate_per_s, offered_cv_of_gaps, offered_index_of_dispersion, refused, overload"
             ),
         ),
         ("verdicts", "check, server, subject, expected, measured, tolerance, outcome, why"),
