@@ -43,12 +43,16 @@ def _tree_ticks(pid: int, proc: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """CPU seconds so far of the generator's processes, the receiver and the whole machine, at a `perf_counter_ns`."""
+    """CPU seconds so far of the generator's processes, the receiver and the whole machine, at a `perf_counter_ns`.
+
+    `resident_bytes` is that of the generator's first process alone.
+    """
 
     at_ns: int
     generator_s: float
     receiver_s: float
     machine_s: float = 0.0
+    resident_bytes: int = 0
 
 
 def others_cores(samples: list[Sample]) -> float:

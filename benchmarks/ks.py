@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
+from scipy.stats._distn_infrastructure import rv_continuous_frozen
 
 MOST_GAPS = 5000
 """With more, the test rejects what a timer of microseconds does to the shortest gaps."""
@@ -40,8 +41,7 @@ def distance(
     n = len(gaps_s)
     if arrivals not in ("poisson", "gamma") or not n:
         return NOT_MEASURED
-    shape = 1.0 if arrivals == "poisson" else 1 / cv**2
-    asked = stats.gamma(shape, scale=1 / (shape * rate_per_s))
+    asked = asked_gaps(arrivals, rate_per_s, cv)
     k = int(np.searchsorted(gaps_s, beyond_s))
     at = asked.cdf(gaps_s[k:])
     steps = np.arange(k, n + 1) / n
@@ -49,6 +49,27 @@ def distance(
     if len(at):
         d = max(d, float(np.max(steps[1:] - at)), float(np.max(at - steps[:-1])))
     return Distance(d, float(stats.kstwo.sf(d, n)), n)
+
+
+def asked_gaps(arrivals: str, rate_per_s: float, cv: float) -> rv_continuous_frozen:
+    """The distribution of the gaps, in seconds, of Poisson or gamma arrivals."""
+    shape = 1.0 if arrivals == "poisson" else 1 / cv**2
+    return stats.gamma(shape, scale=1 / (shape * rate_per_s))
+
+
+def least_d(shortest_s: float, arrivals: str, rate_per_s: float, cv: float = 1.0) -> float:
+    """The smallest D of any sender whose gaps are all at least `shortest_s`: F(shortest), where it has none below."""
+    return float(asked_gaps(arrivals, rate_per_s, cv).cdf(shortest_s))
+
+
+def rejected_from_d(p: float, n: int = MOST_GAPS) -> float:
+    """The D from which the test on n gaps rejects at level p."""
+    return float(stats.kstwo.isf(p, n))
+
+
+def shortest_needed_s(d: float, arrivals: str, rate_per_s: float, cv: float = 1.0) -> float:
+    """How short a sender's gaps have to be able to be for its least D to be no more than `d`."""
+    return float(asked_gaps(arrivals, rate_per_s, cv).ppf(d))
 
 
 def gaps(times_ns: np.ndarray) -> np.ndarray:

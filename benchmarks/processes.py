@@ -17,8 +17,10 @@ from time import perf_counter_ns
 import numpy as np
 
 from bench.errors import MeasurementInvalid
+from benchmarks.arrival_log import read_arrivals, read_freeze
 from benchmarks.cpu import Sample, tree_seconds
 from benchmarks.machine import busy_seconds
+from benchmarks.memory import resident_bytes
 
 SAMPLE_S = 0.1
 START_S = 20.0
@@ -46,15 +48,19 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 class Receiver:
-    """The receiver's process; `arrivals_ns` is there when the block is left."""
+    """A receiver's process; `arrivals_ns` and `frozen_ns` (began, ended) are there when the block is left.
 
-    def __init__(self, log: Path, freeze_after_s: float = 0.0, freeze_s: float = 0.0) -> None:
-        self._log = log
+    module: the receiver's. Times are of `perf_counter_ns`.
+    """
+
+    def __init__(self, module: str, log: Path, freeze_after_s: float = 0.0, freeze_s: float = 0.0) -> None:
+        self._module, self._log = module, log
         self._options = [f"--freeze-after-s={freeze_after_s}", f"--freeze-s={freeze_s}"]
         self.arrivals_ns = np.zeros(0, dtype=np.int64)
+        self.frozen_ns: tuple[int, int] | None = None
 
     def __enter__(self) -> Receiver:
-        command = [sys.executable, "-m", "benchmarks.receiver", str(self._log), *self._options]
+        command = [sys.executable, "-m", self._module, str(self._log), *self._options]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         try:
             self.port = self._announced_port()
@@ -77,21 +83,21 @@ class Receiver:
             if kind is None:
                 self._process.terminate()
                 self._process.wait(END_S)
-                self.arrivals_ns = np.sort(np.fromfile(self._log, dtype=np.int64))
+                self.arrivals_ns, self.frozen_ns = read_arrivals(self._log), read_freeze(self._log)
         finally:
             _kill(self._process)
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """How a generator ended: its exit status (None: killed at the limit), and CPU samples meanwhile."""
+    """How a generator ended: its exit status (None: killed at the limit), and samples meanwhile."""
 
     status: int | None
     samples: list[Sample]
 
 
 def watch(process: subprocess.Popen[bytes], receiver_pid: int, limit_s: float) -> Watched:
-    """Wait for the process, at most `limit_s`, and note the CPU of both sides ten times a second."""
+    """Wait for the process, at most `limit_s`; ten times a second note the CPU of both sides, and its memory."""
     samples: list[Sample] = []
     until = perf_counter_ns() + int(limit_s * 1e9)
     while perf_counter_ns() < until:
@@ -99,5 +105,5 @@ def watch(process: subprocess.Popen[bytes], receiver_pid: int, limit_s: float) -
             return Watched(process.wait(SAMPLE_S), samples)
         except subprocess.TimeoutExpired:
             used = tree_seconds(process.pid), tree_seconds(receiver_pid), busy_seconds()
-            samples.append(Sample(perf_counter_ns(), *used))
+            samples.append(Sample(perf_counter_ns(), *used, resident_bytes(process.pid)))
     return Watched(None, samples)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.ks import distance, within
+from benchmarks.ks import distance, least_d, rejected_from_d, shortest_needed_s, within
 
 
 def times_of(gaps_s: list[float]) -> np.ndarray:
@@ -75,3 +75,19 @@ def test_no_distance_without_gaps() -> None:
 def test_share_of_constant_gaps_within_the_tolerance() -> None:
     assert within(times_of([0.002, 0.0021, 0.0023, 0.0019]), 500.0) == pytest.approx(0.75)
     assert math.isnan(within(times_of([]), 500.0))
+
+
+def test_the_shortest_gap_of_a_sender_bounds_its_distance_from_below() -> None:
+    # F(x) is about (x / 8 ms)^0.25 / Γ(1.25) for gamma gaps of CV 2 at 500/s.
+    assert least_d(8e-6, "gamma", 500.0, 2.0) == pytest.approx(0.001**0.25 / math.gamma(1.25), rel=1e-3)
+    assert least_d(8e-6, "poisson", 500.0) == pytest.approx(0.004, rel=1e-2)
+    gaps = np.maximum(np.random.default_rng(1).gamma(0.25, 0.008, 5000), 8e-6)
+    assert distance(times_of(gaps.tolist()), "gamma", 500.0, 2.0).d >= least_d(8e-6, "gamma", 500.0, 2.0) - 1e-3
+
+
+def test_how_short_gaps_have_to_be_for_the_test_to_pass_is_the_way_back() -> None:
+    d = rejected_from_d(0.01)
+    assert d == pytest.approx(0.023, abs=1e-4)
+    needed_s = shortest_needed_s(d, "gamma", 500.0, 2.0)
+    assert needed_s == pytest.approx(1.5e-9, rel=0.02)
+    assert least_d(needed_s, "gamma", 500.0, 2.0) == pytest.approx(d)

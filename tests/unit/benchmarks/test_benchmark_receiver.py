@@ -1,22 +1,24 @@
-"""What the receiver answers, whole, in pieces and several requests at once; and how tools' outputs are read."""
+"""What the receivers answer, whole, in pieces and several requests at once."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
-import numpy as np
 import pytest
 
+from bench.clients import triton_grpc
 from bench.clients.outcome import Outcome
 from bench.clients.triton_http import infer_request, parse_infer_response
-from bench.errors import MeasurementInvalid
-from benchmarks.plan import ASYNC, PACING, Cell
-from benchmarks.receiver import INPUT, MODEL, OUTPUT, WIDTH, Connection, Log, control_answer
-from benchmarks.tools import PerfAnalyzer, Wrk, lua
+from benchmarks.arrival_log import ArrivalLog
+from benchmarks.grpc_receiver import Calls, infer_answer
+from benchmarks.null_model import INPUT, MODEL, OUTPUT, WIDTH, row
+from benchmarks.receiver import Connection
+from benchmarks.receiver_control import control_answer
 
-REQUEST = infer_request(MODEL, {INPUT: np.zeros((1, WIDTH), np.float32)}, [OUTPUT], "h:1", "0_17")
+REQUEST = infer_request(MODEL, {INPUT: row()}, [OUTPUT], "h:1", "0_17")
 
 
 class Kept:
@@ -29,8 +31,8 @@ class Kept:
         self.written += data
 
 
-def connected() -> tuple[Connection, Kept, Log]:
-    log, kept = Log(capacity=10), Kept()
+def connected() -> tuple[Connection, Kept, ArrivalLog]:
+    log, kept = ArrivalLog(capacity=10), Kept()
     connection = Connection(log, {})
     connection.connection_made(cast("object", kept))  # type: ignore[arg-type]
     return connection, kept, log
@@ -72,15 +74,6 @@ def test_requests_that_come_together_are_all_answered() -> None:
     assert log.count == 4
 
 
-def test_a_full_log_goes_on_counting(tmp_path: Path) -> None:
-    log = Log(capacity=2)
-    for now_ns in (5, 6, 7):
-        log.arrived(now_ns)
-    log.write(tmp_path / "log")
-    assert log.count == 3
-    assert np.fromfile(tmp_path / "log", dtype=np.int64).tolist() == [5, 6]
-
-
 @pytest.mark.parametrize("path", [f"/v2/models/{MODEL}", f"/v2/models/{MODEL}/versions/1/config", "/v2/health/ready"])
 def test_what_a_client_asks_before_load_is_there(path: str) -> None:
     assert control_answer(f"GET {path} HTTP/1.1".encode(), 0).startswith(b"HTTP/1.1 200 OK")
@@ -90,26 +83,15 @@ def test_another_path_is_not_found() -> None:
     assert control_answer(b"GET /v2/models/other HTTP/1.1", 0).startswith(b"HTTP/1.1 404")
 
 
-CELL = Cell(PACING, ASYNC, "poisson", 500, 2.0, 1)
+def test_over_grpc_the_answer_is_one_that_tritons_client_reads() -> None:
+    tensors = triton_grpc.parse_infer_response(Outcome(200, {}, infer_answer(), ""))
+    assert tensors[OUTPUT].shape == (1, WIDTH)
 
 
-def test_perf_analyzers_figures_come_from_its_csv_and_its_count_from_its_output(tmp_path: Path) -> None:
-    text = "Request Rate,Inferences/Second,p50 latency,p90 latency,p95 latency,p99 latency\n500,374.9,191,272,316,415\n"
-    (tmp_path / "perf_analyzer.csv").write_text(text)
-    told = PerfAnalyzer(ASYNC, "pa").told(CELL, "  Client: \n    Request count: 998\n", tmp_path)
-    assert (told.planned, told.ok) == (1000, 998)
-    assert (told.p50_s, told.p99_s) == pytest.approx((191e-6, 415e-6))
-
-
-def test_a_tool_that_leaves_no_result_is_quoted(tmp_path: Path) -> None:
-    with pytest.raises(MeasurementInvalid, match="Thread \\[0\\] had error: HTTP client failed"):
-        PerfAnalyzer(ASYNC, "pa").told(CELL, "start\nThread [0] had error: HTTP client failed\nbye\n", tmp_path)
-
-
-def test_wrks_failed_answers_are_no_answers(tmp_path: Path) -> None:
-    output = "  264043 requests in 2.10s, 74.80MB read\n  Non-2xx or 3xx responses: 43\n"
-    assert Wrk("wrk").told(CELL, output, tmp_path).ok == 264_000
-
-
-def test_any_byte_can_be_sent_by_wrk() -> None:
-    assert lua(b'\x00"\\\xff') == 'request = function() return "\\000\\034\\092\\255" end\n'
+def test_over_grpc_each_inference_is_an_arrival_and_no_other_method_is_served() -> None:
+    log = ArrivalLog(capacity=10)
+    calls = Calls(log)
+    assert asyncio.run(calls.infer(b"", None)) == infer_answer()
+    assert log.count == 1
+    assert calls.service(SimpleNamespace(method=triton_grpc.METHOD)) is not None
+    assert calls.service(SimpleNamespace(method="/inference.GRPCInferenceService/ServerLive")) is None

@@ -1,89 +1,24 @@
-"""Verdicts, tables and CSV of runs made by hand."""
+"""The document, the CSV and the picture of runs made by hand."""
 
 from __future__ import annotations
 
 import csv
 import math
-from typing import Any
+from pathlib import Path
 
-from benchmarks.checks import FAILS, HOLDS, NOT_RUN, Check, check_all, highest
-from benchmarks.ks import Distance
-from benchmarks.measure import Figures
-from benchmarks.plan import ASYNC, GAPS, LADDER, OURS, PACING, Cell
-from benchmarks.tables import as_csv, markdown, table
+from runs_by_hand import run
 
+from benchmarks.checks import check_all
+from benchmarks.closed_form import Expected
+from benchmarks.document import markdown
+from benchmarks.groups import probability, table
+from benchmarks.latency import Latency
+from benchmarks.names import ASYNC, FREEZE, GAPS, HEY, LADDER, OURS, OURS_2, SOAK
+from benchmarks.plots import write_picture
+from benchmarks.runs_csv import as_csv
+from benchmarks.tables import cpu, freeze, three
 
-def run(
-    tool: str = OURS,
-    rate: float = 1000,
-    purpose: str = PACING,
-    repeat: int = 0,
-    arrivals: str = "poisson",
-    **figures: Any,
-) -> Figures:
-    given: dict[str, Any] = {
-        "planned": 100,
-        "ok": 100,
-        "arrived": 100,
-        "achieved_per_s": rate,
-        "rate_error": 0.0,
-        **figures,
-    }
-    return Figures(Cell(purpose, tool, arrivals, rate, 2.0, 1, repeat), 0.5, **(given | figures))
-
-
-def verdict(runs: list[Figures], name: str) -> Check:
-    return next(check for check in check_all(runs) if check.name == name)
-
-
-def test_with_no_runs_nothing_is_judged() -> None:
-    assert {check.verdict for check in check_all([])} == {NOT_RUN}
-
-
-def test_a_bound_is_judged_by_the_median_over_repeats() -> None:
-    runs = [run(repeat=k, delay_p50_s=delay) for k, delay in enumerate((59e-6, 500e-6, 10e-6))]
-    found = verdict(runs, "dispatch delay p50 at 1,000/s")
-    assert (found.verdict, found.measured) == (HOLDS, "59.0 µs (10.0 to 500)")
-    runs.append(run(repeat=3, delay_p50_s=500e-6))
-    assert verdict(runs, "dispatch delay p50 at 1,000/s").verdict == FAILS
-
-
-def test_the_rate_error_is_judged_by_the_worst_repeat() -> None:
-    name = "rate error at 20,000/s Poisson, worst"
-    assert verdict([run(rate=20_000, rate_error=0.001)], name).verdict == HOLDS
-    assert verdict([run(rate=20_000, rate_error=0.001), run(rate=20_000, rate_error=-0.006)], name).verdict == FAILS
-
-
-def test_one_request_that_was_not_answered_fails_the_full_load() -> None:
-    found = verdict([run(rate=20_000, ok=99)], "20,000/s Poisson answered")
-    assert (found.verdict, found.measured) == (FAILS, "99 of 100")
-
-
-def ladder(tool: str, rate: float, repeat: int, **figures: Any) -> Figures:
-    return run(tool, rate, LADDER, repeat, **figures)
-
-
-def test_the_highest_rate_is_the_last_that_was_answered_in_full_and_on_time() -> None:
-    runs = [
-        ladder(ASYNC, 2000, 0),
-        ladder(ASYNC, 4000, 0, ok=99),
-        ladder(ASYNC, 4000, 1),
-        ladder(ASYNC, 6000, 1, achieved_per_s=5600.0),
-        ladder(ASYNC, 2000, 2, problem="ended with exit status 1"),
-    ]
-    assert highest(runs, ASYNC) == [2000, 4000, 0]
-    runs += [ladder(OURS, 6000, repeat) for repeat in range(3)]
-    name = "highest rate, best of 1 and 2 workers"
-    assert verdict(runs, name).verdict == HOLDS
-    assert verdict([*runs, ladder(ASYNC, 4000, 0)], name).verdict == FAILS
-
-
-def test_gaps_hold_only_when_no_seed_is_rejected() -> None:
-    good, bad = (run(rate=500, purpose=GAPS, send_gaps=Distance(d, p, 5000)) for d, p in ((0.01, 0.4), (0.03, 0.001)))
-    assert verdict([good, good], "send gaps, Poisson 500/s").verdict == HOLDS
-    found = verdict([good, bad], "send gaps, Poisson 500/s")
-    assert found.verdict == FAILS
-    assert found.measured.startswith("1 of 2")
+WIDEST_TABLE = 9
 
 
 def test_the_document_names_what_is_missing_and_what_failed() -> None:
@@ -95,13 +30,75 @@ def test_the_document_names_what_is_missing_and_what_failed() -> None:
     assert "nan" not in text
 
 
+def test_promises_stand_before_all_else_those_by_ratio_first() -> None:
+    runs = [run(), run(purpose=FREEZE), run(purpose=GAPS), run(purpose=LADDER), run(purpose=SOAK)]
+    text = markdown(runs, check_all(runs), [], {"cpu": "x"}, "picture.png")
+    marks = ["## Promises: ", "### By ratio", "### In absolute", "](picture.png)", "## Measured on", "## Pacing"]
+    places = [text.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert "nan" not in text
+
+
+def test_no_table_is_wider_than_a_screen_takes() -> None:
+    purposes = [run(purpose=purpose) for purpose in (FREEZE, GAPS, LADDER, SOAK)]
+    text = markdown([run(), *purposes], check_all([]), [], {})
+    heads = [line for line in text.splitlines() if line.startswith("| ---")]
+    assert max(head.count("---") for head in heads) <= WIDEST_TABLE
+
+
+def test_a_purpose_that_was_not_run_has_no_section() -> None:
+    assert "## Memory" not in markdown([run()], [], [], {})
+
+
+def test_cost_has_a_line_for_each_tool_and_kind_and_a_column_for_each_rate() -> None:
+    runs = [run(rate=500, cpu_s=2e-4, receiver_cpu_s=5e-5), run(ASYNC, 1000, arrivals="constant", cpu_s=3e-4)]
+    assert cpu(runs).splitlines() == [
+        "| tool | arrivals | 500/s | 1,000/s |",
+        "| --- | --- | --- | --- |",
+        "| serve-bench | poisson | 200 (50.0) |  |",
+        "| perf_analyzer --async | constant |  | 300 (–) |",
+    ]
+
+
+def test_under_a_freeze_ours_stands_beside_what_it_should_be_and_a_peer_has_what_it_shows() -> None:
+    ours = run(
+        rate=500,
+        purpose=FREEZE,
+        latency=Latency(0.3, 0.99, 1.0),
+        from_send=Latency(0.29, 0.98, 1.0),
+        expected=Expected(Latency(0.25, 0.985, 1.0), Latency(0.299, 0.99, 1.0), 0.04),
+    )
+    lines = freeze([ours, run(HEY, 500, FREEZE, arrivals="constant", latency=Latency(0.0005, 0.998))]).splitlines()
+    shown = "300 / 990 / 1000 | 290 / 980 / 1000 | 250 / 985 / 1000 | 299 / 990 / 1000"
+    assert lines[2] == f"| serve-bench (poisson) | 100 | {shown} |"
+    assert lines[3] == "| hey (constant) | 100 | 0.500 / 998 / – | – | – | – |"
+
+
+def test_three_figures_are_medians_and_one_that_is_not_told_is_a_dash() -> None:
+    assert three([Latency(0.1, 0.2), Latency(0.3, 0.4), Latency(0.2, 0.3)]) == "200 / 300 / –"
+    assert three([Latency()]) == "–"
+
+
 def test_a_table_escapes_its_own_separator() -> None:
     assert table(("a", "b"), [("1|2", "3")]) == "| a | b |\n| --- | --- |\n| 1\\|2 | 3 |"
+
+
+def test_a_probability_is_never_shown_as_zero() -> None:
+    assert [probability(p) for p in (0.425, 0.0092, 1e-30, math.nan)] == ["0.42", "0.0092", "< 0.001", "–"]
 
 
 def test_csv_has_a_line_a_run_and_leaves_empty_what_was_not_measured() -> None:
     lines = list(csv.DictReader(as_csv([run(), run(ASYNC, ok=-1)]).splitlines()))
     assert [line["tool"] for line in lines] == [OURS, ASYNC]
-    assert lines[0]["delay_p50_s"] == ""
+    assert lines[0]["delay_p50_s"] == lines[0]["p99_s"] == lines[0]["peak_bytes"] == ""
     assert (lines[0]["failed"], lines[1]["failed"]) == ("0", "-1")
     assert math.isclose(float(lines[0]["achieved_per_s"]), 1000)
+
+
+def test_a_picture_is_drawn_of_what_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "picture.png"
+    assert not write_picture(path, [run(purpose=GAPS)])
+    assert not path.exists()
+    frozen = run(HEY, 500, FREEZE, arrivals="constant", latency=Latency(0.0005, 0.998))
+    assert write_picture(path, [run(cpu_s=1e-4), run(OURS_2, 10_000, cpu_s=5e-5), frozen])
+    assert path.read_bytes().startswith(b"\x89PNG")
