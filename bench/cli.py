@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from bench.runner import Finished
     from bench.scenario.spec import Scenario
 
+# gRPC reads it when it is imported, here or in a load worker; its own log would land between the lines of progress.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
 NARROWEST = 100
 
 app = typer.Typer(
@@ -173,6 +176,9 @@ def load(
         typer.Option("--payload", metavar="FILE", help="A request's body. Repeatable; TorchServe needs one."),
     ] = [],
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes of the load generator.")] = 1,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="A request without an answer is given up then.")
+    ] = "30s",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the schedule and of random payloads.")] = 1,
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where results go.")] = Path("results"),
     json_: Json = False,
@@ -187,7 +193,7 @@ def load(
         from bench.scenario.load import load_plan
 
         options = {"arrivals": arrivals, "rates": rate, "duration": duration, "warmup": warmup}
-        plan = load_plan(options | {"protocol": protocol.value, "workers": workers})
+        plan = load_plan(options | {"protocol": protocol.value, "workers": workers, "timeout": timeout})
         from bench import endpoint_load
         from bench.report import quantity
 

@@ -15,13 +15,13 @@ import uvloop
 from bench import environment
 from bench.analysis.load import Point
 from bench.analysis.run import Analysis
-from bench.errors import ScenarioError
+from bench.errors import BenchError, ScenarioError
 from bench.experiments.endpoint import build_requests
 from bench.experiments.open_loop import Pace, drive, measured, planned
 from bench.experiments.sending import Sending
 from bench.load.dispatch import Progress
 from bench.load.recorder import Recorder
-from bench.runner import report
+from bench.runner import report, status_of
 from bench.scenario.spec import External, Load, Scenario, Server, ServerKind
 from bench.scenario.stored import to_json
 from bench.store import RunFolder
@@ -68,7 +68,7 @@ def run_load(
 ) -> tuple[Path, Analysis, dict[str, Any], BaseException | None]:
     """One point of one replication at load.rates_per_s[0]: its folder, analysis, manifest, and what ended it early.
 
-    Raises ScenarioError and ServerError before anything is sent.
+    Raises ScenarioError and ServerError before anything is sent; no folder is left then.
     """
     RunFolder.check(out)
     rate = load.rates_per_s[0]
@@ -88,7 +88,8 @@ def run_load(
         "environment": environment.describe(),
         "endpoint": {"host": endpoint.host, "port": endpoint.port, "model": endpoint.model},
     }
-    sending = Sending(endpoint.kind, endpoint.protocol, endpoint.host, endpoint.port, requests, order)
+    folder.write_manifest({**manifest, "status": "running"})
+    sending = Sending(endpoint.kind, endpoint.protocol, endpoint.host, endpoint.port, requests, order, load.timeout_s)
     error: BaseException | None = None
 
     def on_tick(progress: Progress) -> None:
@@ -98,13 +99,16 @@ def run_load(
 
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-            loop.run(drive(sending, recorder, Pace(rate, load.warmup_s, load.workers), on_tick))
-    except KeyboardInterrupt as caught:
+            loop.run(drive(sending, recorder, Pace(rate, load.warmup_s, load.workers, load.timeout_s), on_tick))
+    except (BenchError, KeyboardInterrupt) as caught:
+        if isinstance(caught, BenchError) and not recorder.sent:
+            folder.discard()
+            raise
         error = caught
     rows, generator, offered = measured(recorder)
     point = Point(endpoint.model, rate, 1, load.warmup_s, load.duration_s, rows, None, generator, offered)
     folder.write_point(point)
-    manifest |= {"finished": environment.now_utc(), "status": "complete" if error is None else "interrupted"}
+    manifest |= {"finished": environment.now_utc(), "status": status_of(error)}
     folder.write_manifest(manifest)
     return folder.path, report(folder), manifest, error
 

@@ -176,7 +176,7 @@ def load_point(
     payloads = rng.integers(len(job.model.payloads), size=len(offsets_ns))
     recorder = Recorder(offsets_ns)
     subject = _subject(job, running, plan.protocol)
-    pace = open_loop.Pace(rate, plan.warmup_s, plan.workers)
+    pace = open_loop.Pace(rate, plan.warmup_s, plan.workers, plan.timeout_s)
     counted: Counted | None = None
     try:
         of = f"of {plan.replications}" if replication <= plan.replications else "(a repeat)"
@@ -195,7 +195,7 @@ def load_point(
 def finish(job: Job, error: BaseException | None) -> Finished:
     """Everything that is made from the raw files, the verdict, and the manifest that says how it ended."""
     job.tell("analysing and plotting", None)
-    status = "complete" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    status = status_of(error)
     job.manifest |= {
         "finished": environment.now_utc(),
         "status": status,
@@ -205,6 +205,11 @@ def finish(job: Job, error: BaseException | None) -> Finished:
     job.folder.write_manifest(job.manifest)  # before anything else can go wrong; unproven_batches are read from it
     analysis = report(job.folder)
     return Finished(job.folder.path, job.scenario, analysis, job.manifest, error)
+
+
+def status_of(error: BaseException | None) -> str:
+    """How a run ended, as its manifest says it."""
+    return "complete" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
 
 
 def report(folder: RunFolder) -> Analysis:

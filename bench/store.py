@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import secrets
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -66,6 +67,10 @@ class RunFolder:
                 f"results cannot be written to {path}: {error.strerror}. Choose a folder with --out"
             ) from error
         return cls(path)
+
+    def discard(self) -> None:
+        """Remove the folder of a run in which nothing was measured."""
+        shutil.rmtree(self.path)
 
     # ---- written while the run goes
 

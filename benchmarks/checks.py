@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from benchmarks import checks_freeze, checks_gaps, checks_memory, checks_pacing
 from benchmarks.figures import Figures
 from benchmarks.names import OURS, OURS_GRPC
+from benchmarks.plan import ARRIVALS_PER_S
 from benchmarks.verdicts import Check
-
-COMMON_RATES_PER_S = (500, 1000, 5000)
 
 
 def check_all(runs: Sequence[Figures]) -> list[Check]:
     """Every promise, by the median over repeats where nothing else is said; those by ratio first."""
     checks = [
         checks_pacing.times_the_peer(runs),
-        *(checks_gaps.of_arrivals(runs, rate) for rate in COMMON_RATES_PER_S),
+        *(checks_gaps.of_arrivals(runs, rate) for rate in ARRIVALS_PER_S),
         checks_freeze.closed_form(runs),
         checks_memory.flat(runs),
         checks_pacing.rate_error(runs),
@@ -30,7 +29,7 @@ def check_all(runs: Sequence[Figures]) -> list[Check]:
         checks_memory.tables(runs),
         checks_gaps.of_sends(runs, "poisson", "send gaps, Poisson 500/s", lambda run: run.send_gaps),
         checks_gaps.of_sends(
-            runs, "gamma", "send gaps from 100 µs on, gamma CV 2 500/s", lambda run: run.send_gaps_beyond
+            runs, "gamma", "send gaps from 200 µs on, gamma CV 2 500/s", lambda run: run.send_gaps_beyond
         ),
         checks_gaps.constant(runs),
         checks_gaps.gamma_whole(runs),

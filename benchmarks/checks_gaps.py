@@ -10,7 +10,7 @@ from bench.report.quantity import share, significant
 from benchmarks import ks
 from benchmarks.figures import Figures, of
 from benchmarks.ks import Distance
-from benchmarks.names import ASYNC, DEFAULT, GAPS, OURS, PACING
+from benchmarks.names import ARRIVALS, ASYNC, DEFAULT, GAPS, OURS
 from benchmarks.verdicts import OUT_OF_REACH, Check, finite, judged
 
 REJECTED_BELOW = 0.01
@@ -54,10 +54,10 @@ def constant(runs: Sequence[Figures]) -> Check:
 
 
 def of_arrivals(runs: Sequence[Figures], rate_per_s: float) -> Check:
-    """At the receiver, where all tools are seen alike."""
+    """At a receiver that polls: all tools are seen alike, and its own waking is in nobody's gaps."""
 
     def distances(tool: str) -> list[float]:
-        return finite(run.arrival_gaps.d for run in of(runs, PACING, tool, "poisson", rate_per_s))
+        return finite(run.arrival_gaps.d for run in of(runs, ARRIVALS, tool, "poisson", rate_per_s))
 
     ours, peers = distances(OURS), {tool: distances(tool) for tool in (ASYNC, DEFAULT)}
     shown = ", ".join(f"{tool} {significant(median(d))}" for tool, d in peers.items() if d)

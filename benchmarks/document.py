@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks import tables
 from benchmarks.figures import Figures
 from benchmarks.groups import table
-from benchmarks.names import CEILING, FREEZE, GAPS, LADDER, PACING, SOAK
+from benchmarks.names import ARRIVALS, CEILING, FREEZE, GAPS, LADDER, PACING, SOAK
 from benchmarks.plan import FREEZE_S, FREEZE_SECONDS
 from benchmarks.verdicts import FAILS, HOLDS, NOT_RUN, OUT_OF_REACH, Check
 
@@ -25,7 +25,8 @@ ABSOLUTE_NOTE = """\
 These are of this machine and this hour: a slower or busier one gives other figures, and may fail them."""
 PACING_NOTE = """\
 Rate error: ours, real sends against the schedule; peers, arrivals against the asked rate, which for Poisson has the
-chance of a short run in it. KS: distance of the first 5,000 gaps from the asked process. Within 200 µs: share of
+chance of a short run in it. KS: distance of the first 5,000 gaps from the asked process; the receiver's own waking is
+in it, see Arrivals. Within 200 µs: share of
 constant gaps that near to 1 / rate. Others: cores that all other programs kept busy meanwhile; from half a core on,
 delays and distances are theirs. Locust and hey are closed loops with a constant rate only; they send less when they
 fall behind, and nothing of it is then "not answered"."""
@@ -39,10 +40,14 @@ receiver's."""
 LADDER_NOTE = """\
 Every request answered and the rate within 5 %, on each tool's ladder of rates, two tries a rate; constant arrivals for
 Locust and hey, Poisson for the others. The median over repeats; 0: not even the lowest of its ladder."""
+ARRIVALS_NOTE = """\
+KS distance of the first 5,000 gaps from the asked Poisson process. Here the receiver never sleeps, so that what is
+measured is when a request came and not how long an idle core took to wake; it keeps a core busy, for every tool alike.
+perf_analyzer has one schedule for all its runs, ours is another in each."""
 SEEDS_NOTE = """\
 `p, schedule` is that of the planned gaps: the test rejects one good schedule in a hundred. `shortest` is the shortest
 gap between two sends: of gamma gaps of CV 2 at 500/s every fifth should be under 10 µs, which no sender keeps that
-writes one request after another, so there the p-value from 100 µs on is the one that counts."""
+writes one request after another, so there the p-value from 200 µs on counts, what constant gaps may be off by."""
 FREEZE_NOTE = f"""\
 p50 / p99 / max. {FREEZE_SECONDS:g} s of arrivals, of which the receiver stands still for {FREEZE_S:g} s: those due
 meanwhile wait for its end, and every user feels it. Closed form: that wait from the schedule; in turn: and then the
@@ -103,6 +108,7 @@ def _sections(runs: Sequence[Figures]) -> list[Section]:
         (PACING, "CPU per request", tables.cpu(runs), CPU_NOTE),
         (LADDER, "Highest rate completed", tables.rates(runs), LADDER_NOTE),
         (FREEZE, "Receiver frozen for a second, 500/s", tables.freeze(runs), FREEZE_NOTE),
+        (ARRIVALS, "Arrivals", tables.arrivals(runs), ARRIVALS_NOTE),
         (GAPS, "Send gaps by seed, 500/s", tables.seeds(runs), SEEDS_NOTE),
         (SOAK, "Memory", tables.memory(runs), MEMORY_NOTE),
     ]

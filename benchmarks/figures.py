@@ -21,7 +21,7 @@ class Figures:
 
     `planned` requests were asked for, `arrived` reached the receiver and `ok` were answered. `rate_error` compares
     real sends with the schedule (peers: arrivals with the asked rate, so a Poisson count's chance is in it).
-    `send_gaps` (all; beyond: from 100 µs on) and `planned_gaps` are ours, `arrival_gaps` are the receiver's;
+    `send_gaps` (all; beyond: from 200 µs on) and `planned_gaps` are ours, `arrival_gaps` are the receiver's;
     `shortest_gap_s` is the shortest between two sends of ours. `latency` is what the tool shows (ours: from the
     schedule), `from_send` is ours beside it, `expected` what the schedule comes to under a freeze. `resident` is the
     generator's memory under load, `peak_bytes` the most that it ever had by its own word, 0 where it does not say.

@@ -12,7 +12,7 @@ from scipy.stats._distn_infrastructure import rv_continuous_frozen
 MOST_GAPS = 5000
 """With more, the test rejects what a timer of microseconds does to the shortest gaps."""
 CONSTANT_TOLERANCE_S = 200e-6
-RESOLUTION_S = 100e-6
+RESOLUTION_S = CONSTANT_TOLERANCE_S
 """Below it lie gaps that one sender cannot keep: of gamma gaps of CV 2 at 500/s every fifth is under 10 µs."""
 
 

@@ -1,6 +1,6 @@
 """The load engine and its peers side by side against a neutral receiver on this machine.
 
-    python -m benchmarks.load_engine            all of it, about 25 minutes
+    python -m benchmarks.load_engine            all of it, about 27 minutes
     python -m benchmarks.load_engine --quick    about two minutes, fewer repeats, rates and seeds, one worker
 
 Writes benchmarks/results/<date>-load_engine.{md,csv,png}, and benchmarks/load_engine.{md,png} when all of it was run.

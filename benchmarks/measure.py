@@ -17,7 +17,7 @@ from benchmarks.closed_form import NOT_FROZEN, expected
 from benchmarks.cpu import others_cores, per_request_s
 from benchmarks.figures import Figures
 from benchmarks.memory import resident
-from benchmarks.names import FREEZE
+from benchmarks.names import ARRIVALS, FREEZE
 from benchmarks.plan import FREEZE_AFTER_S, FREEZE_S
 from benchmarks.processes import Receiver, started, watch
 from benchmarks.tools import Told, Tool, limit_s
@@ -30,7 +30,9 @@ def measure(cell: Cell, tool: Tool) -> Figures:
         folder = Path(name)
         freeze_s = FREEZE_S if cell.purpose == FREEZE else 0.0
         with (
-            Receiver(tool.receiver, folder / "arrivals", FREEZE_AFTER_S, freeze_s) as receiver,
+            Receiver(
+                tool.receiver, folder / "arrivals", FREEZE_AFTER_S, freeze_s, poll=cell.purpose == ARRIVALS
+            ) as receiver,
             started(tool.command(cell, receiver.port, folder), folder / "output") as process,
         ):
             watched = watch(process, receiver.pid, limit_s(cell))

@@ -11,5 +11,6 @@ CONSTANT_ONLY = (LOCUST, HEY)
 """They have no Poisson arrivals."""
 
 PACING, LADDER, GAPS, FREEZE = "pacing", "highest rate", "send gaps", "freeze"
+ARRIVALS = "arrivals"
 CEILING, SOAK = "ceiling", "soak"
-PURPOSES = (PACING, LADDER, GAPS, FREEZE, CEILING, SOAK)
+PURPOSES = (PACING, LADDER, GAPS, ARRIVALS, FREEZE, CEILING, SOAK)

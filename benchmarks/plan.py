@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.cell import Cell
 from benchmarks.names import (
+    ARRIVALS,
     ASYNC,
     CEILING,
     CONSTANT_ONLY,
@@ -26,6 +27,7 @@ from benchmarks.names import (
 from benchmarks.sizes import CONSTANT, GAMMA, POISSON, Size
 
 GAPS_RATE_PER_S = 500.0
+ARRIVALS_PER_S = (500.0, 1000.0, 5000.0)
 BEYOND_GAPS = 1.06
 """A Poisson count varies: with 6 % more than needed, 5,000 gaps are missed once in 10⁴ schedules."""
 
@@ -60,7 +62,7 @@ def everything(size: Size, tools: Collection[str], only: Collection[str] = ()) -
     """Every run of that size for the tools that there are, or those for the purposes in `only`."""
     steady = [*pacing(size, tools), *freezes(size, tools), *ceilings(size, tools)]
     steady.sort(key=lambda cell: cell.repeat)  # stable: repeats outermost
-    steady += [*send_gaps(size), *soaks(size)]
+    steady += [*arrivals(size, tools), *send_gaps(size), *soaks(size)]
     ladders = [ladder(size, tool, repeat) for repeat in range(size.ladder_repeats) for tool in size.ladders]
     wanted = only or PURPOSES
     return Plan(
@@ -92,6 +94,17 @@ def send_gaps(size: Size) -> list[Cell]:
         for seed in range(1, size.seeds + 1)
         for kind, cv in (POISSON, GAMMA, CONSTANT)
         if kind != "constant" or seed == 1
+    ]
+
+
+def arrivals(size: Size, tools: Collection[str]) -> list[Cell]:
+    """Poisson at a receiver that polls, long enough for the gaps that the test takes."""
+    return [
+        Cell(ARRIVALS, tool, "poisson", rate, BEYOND_GAPS * size.gaps / rate, repeat + 1, repeat)
+        for repeat in range(size.ladder_repeats)
+        for rate in ARRIVALS_PER_S
+        for tool in (OURS, ASYNC, DEFAULT)
+        if tool in tools
     ]
 
 

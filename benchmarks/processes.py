@@ -53,9 +53,11 @@ class Receiver:
     module: the receiver's. Times are of `perf_counter_ns`.
     """
 
-    def __init__(self, module: str, log: Path, freeze_after_s: float = 0.0, freeze_s: float = 0.0) -> None:
+    def __init__(
+        self, module: str, log: Path, freeze_after_s: float = 0.0, freeze_s: float = 0.0, *, poll: bool = False
+    ) -> None:
         self._module, self._log = module, log
-        self._options = [f"--freeze-after-s={freeze_after_s}", f"--freeze-s={freeze_s}"]
+        self._options = [f"--freeze-after-s={freeze_after_s}", f"--freeze-s={freeze_s}", *(["--poll"] if poll else [])]
         self.arrivals_ns = np.zeros(0, dtype=np.int64)
         self.frozen_ns: tuple[int, int] | None = None
 

@@ -30,14 +30,15 @@ def run_receiver(serving: Serving, description: str | None) -> None:
     parser.add_argument("out", type=Path, help="file for the arrival times")
     parser.add_argument("--freeze-after-s", type=float, default=0.0, help="from the first inference request on")
     parser.add_argument("--freeze-s", type=float, default=0.0)
+    parser.add_argument("--poll", action="store_true", help="never sleep: a core is busy, and no wake-up is in the log")
     asked = parser.parse_args()
     log = ArrivalLog(freeze_after_s=asked.freeze_after_s, freeze_s=asked.freeze_s)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(serving, log))
+        runner.run(_serve(serving, log, asked.poll))
     log.write(asked.out)
 
 
-async def _serve(serving: Serving, log: ArrivalLog) -> None:
+async def _serve(serving: Serving, log: ArrivalLog, poll: bool) -> None:
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     for signum in (signal.SIGTERM, signal.SIGINT):
@@ -48,6 +49,8 @@ async def _serve(serving: Serving, log: ArrivalLog) -> None:
         sys.stdout.flush()
         gc.freeze()
         gc.disable()
+        while poll and not ended.is_set():
+            await asyncio.sleep(0)  # the loop then looks at its sockets without waiting
         await ended.wait()
 
 

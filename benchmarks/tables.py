@@ -11,7 +11,7 @@ from benchmarks.checks_pacing import highest
 from benchmarks.figures import Figures, of
 from benchmarks.groups import count, grouped, microseconds, middle, plain, probability, table
 from benchmarks.latency import Latency
-from benchmarks.names import FREEZE, GAPS, OURS, PACING, SOAK
+from benchmarks.names import ARRIVALS, FREEZE, GAPS, OURS, PACING, SOAK
 from benchmarks.verdicts import megabytes
 
 
@@ -95,6 +95,16 @@ def three(told: Sequence[Latency]) -> str:
     return " / ".join(ms(median(column)) if column else "–" for column in values) if any(values) else "–"
 
 
+def arrivals(runs: Sequence[Figures]) -> str:
+    """KS distance of the arrivals at a receiver that polls, by rate and tool; each repeat."""
+    rows = [
+        (load, tool, plain(middle(same, lambda run: run.arrival_gaps.d)),
+         ", ".join(plain(run.arrival_gaps.d) for run in same), plain(middle(same, lambda run: run.others_cores)))
+        for (load, tool), same in grouped(runs, ARRIVALS).items()
+    ]  # fmt: skip
+    return table(("load", "tool", "D", "each repeat", "others"), rows)
+
+
 def seeds(runs: Sequence[Figures]) -> str:
     """The test of each seed's send gaps."""
     rows = [
@@ -105,7 +115,7 @@ def seeds(runs: Sequence[Figures]) -> str:
         )
         for run in of(runs, GAPS, OURS)
     ]  # fmt: skip
-    head = ("load", "seed", "D", "p", "p from 100 µs", "p, schedule", "shortest, µs", "within 200 µs", "others")
+    head = ("load", "seed", "D", "p", "p from 200 µs", "p, schedule", "shortest, µs", "within 200 µs", "others")
     return table(head, rows)
 
 

@@ -13,6 +13,7 @@ from bench.analysis.verdict import Outcome, Verdict, from_gate
 from bench.measure.gates import Gate, enough_samples, load_point_gates
 from bench.measure.latency import percentile, summarise
 from bench.measure.overload import Overload, overload
+from bench.measure.percentile_interval import percentile_with_interval
 from bench.measure.requests import QUEUE_FULL, Requests
 from bench.measure.trend import LEAST_SLOPE
 
@@ -199,12 +200,16 @@ def objective_verdict(points: Sequence[Point], q: float, objective_s: float) -> 
         why = f"{len(saturated)} of {len(each)} replications are saturated: no steady state to take a percentile of"
         return Verdict("objective", server, subject, objective_s, "saturated", 0.0, "fails", why)
     enough = enough_samples(len(pooled), q)
-    measured = percentile(pooled, q)
+    estimate = percentile_with_interval([values for values in each if len(values)], q)
+    measured = estimate.value
     if not enough.holds:
         why = f"{enough.measured} successful requests, expected {enough.expected}: {enough.remedy}"
         return Verdict("objective", server, subject, objective_s, measured, 0.0, "invalid", why)
     alone = ", ".join(f"{percentile(values, q) * 1000:.3g}" for values in each)
-    why = f"{len(pooled)} requests pooled; each replication alone: {alone} ms"
+    end = f"to {estimate.hi * 1000:.3g} ms" if math.isfinite(estimate.hi) else "ms or more"
+    known = f"95 % interval {estimate.lo * 1000:.3g} {end} ({estimate.method})"
+    known = f"no interval: {estimate.refused}" if estimate.refused else known
+    why = f"{len(pooled)} requests pooled, {known}; each replication alone: {alone} ms"
     return Verdict(
         "objective",
         server,
@@ -253,8 +258,9 @@ def _generator(points: Sequence[Point], replications: int) -> Verdict:
 def _errors(point: Point) -> Verdict:
     window = point.window()
     errors = int(np.count_nonzero(window.sent & ~window.ok))
-    failed = ~point.rows["cause"].isin(["", "shed", "never sent", ENDED_EARLY])
-    causes = point.rows.loc[failed, "cause"].astype(str).value_counts()
+    due, cause = point.rows["scheduled_s"], point.rows["cause"]
+    inside = (due >= point.warmup_s) & (due < point.warmup_s + point.measured_s)
+    causes = cause[inside & ~cause.isin(["", "shed", "never sent", ENDED_EARLY])].astype(str).value_counts()
     why = ", ".join(f"{count} × {cause}" for cause, count in causes.items())
     return Verdict("errors", point.server, point.label, 0.0, float(errors), 0.0, "fails" if errors else "holds", why)
 

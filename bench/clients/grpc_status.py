@@ -46,6 +46,7 @@ _OWN_ERRORS = (
     "keepalive watchdog timeout",
     "CLIENT: Received message larger than max",
     "Cancelling all calls",  # sent by a server of gRPC's C++ core that ends
+    "max connection age",  # and by one that limits it
 )
 # (text, cause) for an error of gRPC's own: the first that fits.
 _OWN_CAUSES = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Protocol, cast
 
-from httptools import HttpParserError, HttpResponseParser
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from bench.clients import outcome as causes
 from bench.clients.outcome import Outcome, unanswered
@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol):
         malformed = False
         try:
             self._parser.feed_data(data)
-        except HttpParserError:
+        except (HttpParserError, HttpParserUpgrade):  # nobody asked for another protocol
             malformed = True
         # `done` may send again at once, so it is called when the parser is through with `data`, never in a
         # callback of the parser (which would also wrap its exceptions).

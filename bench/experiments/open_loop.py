@@ -22,18 +22,21 @@ from bench.scenario.spec import Load
 from bench.servers.server import Statistics
 from bench.store import point_rows
 
-DRAIN_S = 30.0
+DRAIN_BEYOND_TIMEOUT_S = 1.0  # so that each request sent is given up by its own timeout first
 LOOK_S = 1.0  # how often a point looks whether its server and workers live
 IN_FLIGHT_CAP = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a point is driven: planned rate, the warm-up before it is looked at, and the generator's processes."""
+    """How a point is driven: planned rate, the warm-up before it is looked at, the generator's processes, and how long
+    an answer is waited for.
+    """
 
     rate_per_s: float
     warmup_s: float
     workers: int = 1
+    timeout_s: float = 30.0
 
 
 def planned(load: Load, seed: int, rate_index: int, replication: int) -> tuple[NDArray[np.int64], np.random.Generator]:
@@ -60,7 +63,8 @@ async def run_point(
     server, client = subject.server, subject.client
     requests = tuple(client.request(arm.name, row[np.newaxis]) for row in subject.model.payloads)
     port = server.ports[server.data_ports[protocol]]
-    sending = Sending(server.spec.kind, protocol, server.host, port, requests, payload_order.astype(np.uint32))
+    order = payload_order.astype(np.uint32)
+    sending = Sending(server.spec.kind, protocol, server.host, port, requests, order, pace.timeout_s)
 
     looked_s = 0.0
 
@@ -104,14 +108,15 @@ async def drive(
         return watch.hopeless(progress.elapsed_s, progress.in_flight, progress.sent, progress.refused)
 
     rule: StopRule | None = stop if end_early else None
+    drain_s = pace.timeout_s + DRAIN_BEYOND_TIMEOUT_S
     if pace.workers > 1:
         await replay_in_workers(
             recorder.offsets_ns, sending.open, pace.workers,
-            drain_timeout_s=DRAIN_S, in_flight_cap=IN_FLIGHT_CAP, on_tick=on_tick, stop=rule, recorder=recorder,
+            drain_timeout_s=drain_s, in_flight_cap=IN_FLIGHT_CAP, on_tick=on_tick, stop=rule, recorder=recorder,
         )  # fmt: skip
         return
     async with sending.open(range(len(recorder.offsets_ns))) as send:
         await replay(
             recorder.offsets_ns, send,
-            drain_timeout_s=DRAIN_S, in_flight_cap=IN_FLIGHT_CAP, on_tick=on_tick, stop=rule, recorder=recorder,
+            drain_timeout_s=drain_s, in_flight_cap=IN_FLIGHT_CAP, on_tick=on_tick, stop=rule, recorder=recorder,
         )  # fmt: skip

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from bench.measure.growth import growth
 from bench.measure.requests import Requests
 
-Floats = NDArray[np.float64]
-BINS = 20
-FEWEST_IN_A_BIN = 3
 # Growth that matters: 1 % over capacity, and by half over the window.
 LEAST_SLOPE = 0.01
 LEAST_GROWTH = 0.5
@@ -36,30 +32,23 @@ STEADY = Trend(0.0, 0.0, 0.0, saturated=False)
 
 
 def response_trend(requests: Requests, warmup_s: float, duration_s: float) -> Trend:
-    """Least squares through the means of 20 equal stretches of the window, by scheduled time.
+    """The growth of the response times of the successes due in the window, and whether they tell of a saturation.
 
-    The means of stretches, and not the requests, are the observations: neighbours wait in the same queue. Requests
-    without an answer are left out, which can only flatten the slope. STEADY with too few answers to tell.
+    Requests without an answer are left out, which can only flatten the slope. STEADY with too few answers to tell.
     """
     window = requests.scheduled_within(warmup_s, duration_s)
     window = window.where(window.ok)
-    if not len(window):
+    due_s, response_s = window.scheduled_s, window.response_s
+    found = growth(due_s, response_s)
+    if found is None:
         return STEADY
-    start, end = float(window.scheduled_s[0]), float(window.scheduled_s[-1])  # an early end leaves part unsent
-    if end <= start:
-        return STEADY
-    edges = np.linspace(start, end, BINS + 1)
-    which = np.clip(np.searchsorted(edges, window.scheduled_s, side="right") - 1, 0, BINS - 1)
-    counts = np.bincount(which, minlength=BINS)
-    used = counts >= FEWEST_IN_A_BIN
-    if np.count_nonzero(used) < BINS // 2:
-        return STEADY
-    middles = ((edges[:-1] + edges[1:]) / 2)[used]
-    means = (np.bincount(which, weights=window.response_s, minlength=BINS)[used]) / counts[used]
-    line = stats.linregress(middles, means)
-    reach = float(stats.t.ppf(0.975, len(means) - 2)) * float(line.stderr)
-    slope = float(line.slope)
-    growth = slope * (end - start)
-    at_start = max(float(means[: max(1, len(means) // 4)].mean()), 1e-9)
-    saturated = slope - reach > LEAST_SLOPE and growth > LEAST_GROWTH * at_start
-    return Trend(slope, slope - reach, slope + reach, saturated=saturated)
+    span_s = float(due_s.max() - due_s.min())  # an early end leaves part of the window unsent
+    first = due_s <= due_s.min() + span_s / 4
+    at_start_s = float(response_s[first].mean())
+    saturated = found.lo > LEAST_SLOPE and found.slope * span_s > LEAST_GROWTH * at_start_s
+    if not saturated:
+        return Trend(found.slope, found.lo, found.hi, saturated=False)
+    # The response time falls within a batch and jumps to the next: the parts of `growth`, of a few batches each, miss
+    # the jumps between them. In an overload the slope of the whole window varies no more than the mean of theirs.
+    slope, reach = float(stats.linregress(due_s, response_s).slope), (found.hi - found.lo) / 2
+    return Trend(slope, slope - reach, slope + reach, saturated=True)

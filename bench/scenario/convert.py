@@ -41,6 +41,7 @@ def to_load(form: LoadForm, folder: Path) -> spec.Load:
         replications=form.replications,
         protocol=form.protocol,
         workers=form.workers,
+        timeout_s=form.timeout,
     )
 
 

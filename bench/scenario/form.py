@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from bench.scenario import spec
 from bench.scenario.arrivals_form import EXAMPLES, ArrivalsForm
 from bench.scenario.kinds import JOB_QUEUE_SIZE, LIMITS
-from bench.scenario.model_form import Form, ModelForm
+from bench.scenario.model_form import SPELLINGS, Form, ModelForm
 from bench.scenario.units import duration_text, fraction_text
 from bench.scenario.values import Choice, Duration, Fraction, Name, Number, Whole, refused
 
@@ -136,6 +136,9 @@ class LoadForm(Form):
         default=_LOAD.protocol, description="how requests travel: http or grpc"
     )
     workers: Annotated[int, _COUNT] = Field(default=_LOAD.workers, description="processes of the load generator")
+    timeout: Annotated[float, POSITIVE_DURATION] = _time(
+        _LOAD.timeout_s, "a request without an answer is given up then"
+    )
 
 
 class SloForm(Form):
@@ -169,7 +172,7 @@ class ScenarioForm(Form):
     """A serve-bench scenario: which model, on which servers, under which load, and what must hold."""
 
     name: Annotated[str, Name()] = Field(description="the name of the scenario, and of its results folder")
-    model: ModelForm = Field(description="the model to serve: {zoo: digits-cnn} or {zoo: calibrated, c: 4ms, m: 2ms}")
+    model: ModelForm = Field(description=f"the model to serve: {SPELLINGS}")
     servers: Annotated[dict[Annotated[str, Name()], ServerForm], BeforeValidator(_named)] = Field(
         description="the servers to measure by name, such as {triton: {kind: triton}}",
         json_schema_extra={"minProperties": 1, "additionalProperties": False},

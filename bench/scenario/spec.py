@@ -95,6 +95,7 @@ class Load:
     replications: int = 3
     protocol: Protocol = "http"
     workers: int = 1  # processes of the load generator
+    timeout_s: float = 30.0  # after which a request is given up
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from bench.theory.huber import huber_regression
+from bench.theory.clusters import FEWEST_BLOCKS, Clustered, clustered_covariance, stretches
+from bench.theory.huber import HuberFit, huber_regression
 from bench.theory.interval import Interval, fieller
 from bench.theory.lack_of_fit import lack_of_fit_p
 from bench.theory.law import CostModel, Size
+from bench.theory.medians import line_of_medians
+from bench.theory.sizes import visits_by_size
 
-Shape = Literal["affine", "not affine"]
+Straightness = Literal["affine", "not affine"]
+
+# At B = 4·c/m batching reaches 80 % of its ceiling.
+_CEILING_SEEN_FROM = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,7 @@ class AffineFit:
     ceiling then a little below 1. `ceiling_hi` is infinite when m is not distinguishable from 0, and
     `ceiling` is when m <= 0. `max_residual` is the largest |median(T at B) / fit(B) − 1|; `shape` says
     whether it is within the tolerance. `lack_of_fit_p` is NaN without repeats or with 2 batch sizes.
-    `samples` counts observations.
+    `samples` counts observations, spikes too; `largest_batch` is the largest B among them, NaN if not told.
     """
 
     c_s: float
@@ -38,10 +44,21 @@ class AffineFit:
     ceiling: float
     ceiling_lo: float
     ceiling_hi: float
-    shape: Shape
+    shape: Straightness
     lack_of_fit_p: float
     max_residual: float
     samples: int
+    largest_batch: float = math.nan
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether m cannot be told from 0, so that the ceiling has no upper end."""
+        return math.isinf(self.ceiling_hi)
+
+    @property
+    def extrapolation(self) -> bool:
+        """Whether the largest batch is below 4·c/m and so reaches less than 80 % of the ceiling: nobody has seen it."""
+        return self.largest_batch * self.m_s < _CEILING_SEEN_FROM * self.c_s
 
     @property
     def model(self) -> CostModel:
@@ -68,41 +85,54 @@ class AffineFit:
 
 
 def fit_affine(
-    batch_sizes: ArrayLike, times_s: ArrayLike, confidence: float = 0.95, affine_tolerance: float = 0.05
+    batch_sizes: ArrayLike,
+    times_s: ArrayLike,
+    confidence: float = 0.95,
+    affine_tolerance: float = 0.05,
+    blocks: ArrayLike | None = None,
 ) -> AffineFit:
     """The line c + B·m through observed batch times, by Huber regression on relative residuals.
 
     batch_sizes, times_s: shape (n,), one entry per observation, which is the median time in seconds of one
     visit to a batch size; a batch size may be visited often. Residuals are taken relative to the median
     time at their batch size, that is weights 1/T²: the noise of a time grows with it. The start is weighted
-    least squares on those medians. The intervals of c and m are t intervals with n − 2 degrees of freedom,
-    that of the ceiling is Fieller's; all take visits for independent, so drift between visits must be
-    broken up by their order.
+    least squares on those medians. Spikes, visits further than 8 robust standard deviations from the median of their
+    size, are left out. Of noise that is one-sided the line is that of a typical visit, between median and mean; such
+    noise lifts c and m alike and leaves c/m.
+
+    blocks: shape (n,), whole numbers in the order of time: the pass over all sizes in which each visit was made. What
+    the visits of a block share, they do not show independently, so with 6 blocks or more the errors are those of
+    `clustered_covariance`, and a steady drift counts for none. Without blocks, or with fewer, all visits are taken for
+    independent: then a drift makes the intervals too wide, and levels that differ from block to block make those of c
+    and m too narrow.
+
+    The intervals of c and m are t intervals, with n − 2 degrees of freedom or K − 2 of K stretches of blocks;
+    that of the ceiling is Fieller's.
 
     Raises ValueError for arrays that do not match, times or sizes that are not finite and above 0, fewer
     than 2 batch sizes or fewer than 3 observations, and a confidence outside 0 … 1.
     """
-    sizes, times = _observations(batch_sizes, times_s)
+    visits = visits_by_size(batch_sizes, times_s)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
-    distinct, group = np.unique(sizes, return_inverse=True)
-    if len(distinct) < 2 or len(times) < 3:
+    distinct = visits.distinct
+    if len(distinct) < 2 or len(visits) < 3:
         raise ValueError(
-            f"a fit of c and m needs at least 2 batch sizes and 3 observations, got {len(distinct)} and {len(times)}"
+            f"a fit of c and m needs at least 2 batch sizes and 3 observations, got {len(distinct)} and {len(visits)}"
         )
-    medians = np.array([np.median(times[group == g]) for g in range(len(distinct))])
-    X = np.column_stack([np.ones_like(sizes), sizes]) / medians[group][:, None]
-    y = times / medians[group]
-    on_medians = np.column_stack([np.ones_like(distinct), distinct]) / medians[:, None]
-    start = np.linalg.lstsq(on_medians, np.ones_like(distinct), rcond=None)[0]
-    fitted = huber_regression(X, y, start)
+    X = np.column_stack([np.ones_like(visits.sizes), visits.sizes]) / visits.medians[visits.group][:, None]
+    y = visits.relative
+    start = line_of_medians(visits)
+    kept = visits.typical
+    fitted = huber_regression(X[kept], y[kept], np.array([start.c_s, start.m_s]))
+    errors = _errors(fitted, None if blocks is None else _block_numbers(blocks, len(visits))[kept])
 
     c, m = (float(x) for x in fitted.coefficients)
-    (var_c, cov), (_, var_m) = fitted.covariance.tolist()
-    t = float(stats.t.ppf((1 + confidence) / 2, len(times) - 2))
+    (var_c, cov), (_, var_m) = errors.covariance.tolist()
+    t = float(stats.t.ppf((1 + confidence) / 2, errors.df))
     half_c, half_m = t * math.sqrt(var_c), t * math.sqrt(var_m)
     ratio = fieller(c, m, var_c, cov, var_m, t)
-    max_residual = _max_residual(medians, c + distinct * m)
+    max_residual = _max_residual(visits.medians, c + distinct * m)
     return AffineFit(
         c_s=c,
         c_lo_s=c - half_c,
@@ -114,10 +144,24 @@ def fit_affine(
         ceiling_lo=1 + ratio.lo,
         ceiling_hi=1 + ratio.hi,
         shape="affine" if max_residual <= affine_tolerance else "not affine",
-        lack_of_fit_p=lack_of_fit_p(X, y, group),
+        lack_of_fit_p=lack_of_fit_p(X, y, visits.group),
         max_residual=max_residual,
-        samples=len(times),
+        samples=len(visits),
+        largest_batch=float(distinct[-1]),
     )
+
+
+def _errors(fitted: HuberFit, blocks: NDArray[np.intp] | None) -> Clustered:
+    if blocks is None or len(np.unique(blocks)) < FEWEST_BLOCKS:
+        return Clustered(fitted.covariance, len(fitted.influence) - 2)
+    return clustered_covariance(fitted.influence, stretches(blocks))
+
+
+def _block_numbers(blocks: ArrayLike, n: int) -> NDArray[np.intp]:
+    numbers = np.asarray(blocks)
+    if numbers.shape != (n,) or not np.all(np.equal(numbers, np.floor(numbers))):
+        raise ValueError(f"expected {n} whole block numbers, one for each time, got shape {numbers.shape}")
+    return numbers.astype(np.intp)
 
 
 def _max_residual(medians: NDArray[np.float64], line: NDArray[np.float64]) -> float:
@@ -125,15 +169,3 @@ def _max_residual(medians: NDArray[np.float64], line: NDArray[np.float64]) -> fl
     if np.any(line <= 0):
         return math.inf
     return float(np.max(np.abs(medians / line - 1)))
-
-
-def _observations(batch_sizes: ArrayLike, times_s: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    sizes = np.asarray(batch_sizes, dtype=np.float64)
-    times = np.asarray(times_s, dtype=np.float64)
-    if sizes.ndim != 1 or sizes.shape != times.shape:
-        raise ValueError(f"expected two arrays of one length, got shapes {sizes.shape} and {times.shape}")
-    for name, values in (("batch sizes", sizes), ("times", times)):
-        wrong = values[~(np.isfinite(values) & (values > 0))]
-        if len(wrong):
-            raise ValueError(f"{name} must be finite and above 0, got {wrong[0]}")
-    return sizes, times

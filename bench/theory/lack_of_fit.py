@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-NORMAL_MAD = 0.6745  # median |x| of a standard normal
+from bench.theory.sizes import NORMAL_MAD
 
 # Spikes would inflate the pure error and hide a knee; a normal observation lies this far out once in 370.
 _SPIKE = 3.0

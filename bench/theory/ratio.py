@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 
 _TRIM = 0.2  # per side
 _TRIM_FROM = 10  # below this a trimmed sample has too few degrees of freedom left
+# Yuen's interval leaves the mean of normal samples out in 5.8 of 100 cases for n = 10 and in 5.3 for n = 25; widened by
+# 0.5/n, in 4.7 to 5.1 for every n from 10 to 60.
+_WIDENED = 0.5
 
 
 def paired_ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = 0.95) -> Interval:
@@ -110,7 +113,8 @@ def _location(samples: Floats) -> tuple[Floats, Floats, int]:
     """Means over the last axis, their covariance, and its degrees of freedom (0 for one observation).
 
     samples: shape (quantities, n). From 10 observations on: 20 % trimmed means and Yuen's covariance
-    (n − 1)·S_w / (h·(h − 1)), S_w the winsorised covariance, h the number kept, h − 1 degrees of freedom.
+    (n − 1)·S_w / (h·(h − 1)), S_w the winsorised covariance, h the number kept, h − 1 degrees of freedom; times
+    (1 + 0.5/n)², as it is a little short for small samples.
     """
     n = samples.shape[1]
     cut = math.floor(_TRIM * n) if n >= _TRIM_FROM else 0
@@ -121,7 +125,8 @@ def _location(samples: Floats) -> tuple[Floats, Floats, int]:
         return centre, np.zeros((len(samples), len(samples))), 0
     winsorised = np.clip(samples, ordered[:, [cut]], ordered[:, [n - 1 - cut]])
     spread = np.atleast_2d(np.cov(winsorised))
-    return centre, (n - 1) * spread / (kept * (kept - 1)), kept - 1
+    short = (1 + _WIDENED / n) ** 2 if cut else 1.0
+    return centre, short * (n - 1) * spread / (kept * (kept - 1)), kept - 1
 
 
 def _t(confidence: float, df: int) -> float:

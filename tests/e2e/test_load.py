@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from desk import Desk
 
@@ -36,20 +39,28 @@ def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield server
 
 
-def load(desk: Desk, server: RunningServer, protocol: str, *options: str) -> tuple[dict[str, object], pd.DataFrame]:
-    """The JSON that `load` printed, and the rows of its requests."""
+def start(desk: Desk, server: RunningServer, protocol: str, *options: str) -> subprocess.Popen[str]:
     body = desk.folder / "digit.bin"
     body.write_bytes(np.arange(64, dtype="<f4").tobytes())
     url = f"http://{server.host}:{server.ports[server.data_ports[protocol]]}"
-    ended = desk.run(
+    return desk.start(
         "load", url, "--kind", server.spec.kind, "--model", "calibrated", "--protocol", protocol,
         "--payload", str(body), "--json", *options,
     )  # fmt: skip
-    assert ended.code in (0, 1, 4), ended.err
-    told = json.loads(ended.out)
-    assert told["exit_code"] == ended.code
+
+
+def finish(desk: Desk, process: subprocess.Popen[str]) -> tuple[dict[str, object], pd.DataFrame]:
+    """The JSON that `load` printed, and the rows of its requests."""
+    out, err = process.communicate(timeout=280)
+    assert process.returncode in (0, 1, 4), err
+    told = json.loads(out)
+    assert told["exit_code"] == process.returncode
     (file,) = (desk.folder / str(told["run"]) / "samples" / "calibrated").glob("rate=*")
     return told, pd.read_parquet(file)
+
+
+def load(desk: Desk, server: RunningServer, protocol: str, *options: str) -> tuple[dict[str, object], pd.DataFrame]:
+    return finish(desk, start(desk, server, protocol, *options))
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
@@ -60,6 +71,37 @@ def test_every_request_is_accounted_for_and_answered(desk: Desk, running: Runnin
     assert (rows["completed_s"] - rows["sent_s"] > 0.006).all()  # c + m
     assert told["scheduled"] == told["sent"] == told["completed"]
     assert told["saturated"] is False
+
+
+def test_a_server_that_stands_still_for_a_second_is_felt_by_all_who_were_due(
+    desk: Desk, running: RunningServer
+) -> None:
+    rate, seconds = 60, 5
+    process = start(
+        desk, running, "http", "--rate", str(rate), "--duration", f"{seconds}s", "--warmup", "0s",
+        "--arrivals", "constant",
+    )  # fmt: skip
+    assert process.stderr is not None
+    assert "asked" in process.stderr.readline()  # the load is on
+    time.sleep(1.0)
+    tool = psutil.Process(process.pid)
+    server = set(psutil.Process().children(recursive=True)) - {tool, *tool.children(recursive=True)}
+    for one in server:
+        one.suspend()
+    began = time.monotonic()
+    time.sleep(1.0)
+    for one in server:
+        one.resume()
+    stood_s = time.monotonic() - began
+    _told, rows = finish(desk, process)
+    assert (rows["status"] == 200).all()
+    response_s = rows["completed_s"] - rows["scheduled_s"]
+    base_s = float(response_s.median())  # four fifths of the requests were due while it ran
+    # Of n requests, those due while it stood wait for its end: the longest all of it, the k-th longest k/rate less.
+    for q in (99, 100):
+        expected_s = stood_s - (1 - q / 100) * len(rows) / rate + base_s
+        assert float(np.percentile(response_s, q)) == pytest.approx(expected_s, rel=0.10)
+    assert (response_s > 0.1).sum() == pytest.approx(rate * (stood_s - 0.1 + base_s), rel=0.2)
 
 
 def test_two_workers_send_the_schedule_of_one(desk: Desk, running: RunningServer) -> None:

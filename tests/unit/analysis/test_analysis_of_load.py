@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -179,7 +180,8 @@ def test_a_late_replication_that_was_repeated_is_left_out_and_named() -> None:
 def test_a_late_replication_has_no_part_in_the_objective() -> None:
     verdict = objective_verdict([late(1), point(replication=2)], 99, 0.030)
     assert verdict.outcome == "holds"
-    assert verdict.why == "1000 requests pooled; each replication alone: 20 ms"
+    assert verdict.why.startswith("1000 requests pooled, ")
+    assert verdict.why.endswith("; each replication alone: 20 ms")
 
 
 def test_an_objective_of_late_replications_alone_is_invalid() -> None:
@@ -254,6 +256,16 @@ def test_requests_that_vanish_without_any_growth_make_the_point_invalid() -> Non
     assert "requests were lost" in little.why
 
 
+def test_an_objective_over_three_replications_has_an_interval() -> None:
+    rng = np.random.default_rng(1)
+    each = [point(rows(steady(), rng.exponential(0.010, len(steady()))), replication=k) for k in (1, 2, 3)]
+    verdict = objective_verdict(each, 95, 0.060)
+    found = re.search(r"95 % interval ([\d.]+) to ([\d.]+) ms \(t over 3 replications\)", verdict.why)
+    assert found is not None
+    assert float(found[1]) < 1000 * verdict.measured < float(found[2])
+    assert float(found[1]) < 30.0 < float(found[2])  # 10 ms · ln 20
+
+
 def test_an_objective_is_judged_over_the_pooled_replications() -> None:
     fast = point(rows(steady(), 0.020), replication=1)
     slow = point(rows(steady(), 0.050), replication=2)
@@ -262,7 +274,8 @@ def test_an_objective_is_judged_over_the_pooled_replications() -> None:
     assert verdict.outcome == "holds"
     assert verdict.expected == 0.060
     assert verdict.measured == pytest.approx(0.050)
-    assert verdict.why == "2000 requests pooled; each replication alone: 20, 50 ms"
+    assert verdict.why.startswith("2000 requests pooled, no interval: ")
+    assert verdict.why.endswith("; each replication alone: 20, 50 ms")
 
 
 def test_a_missed_objective_fails_and_the_exit_code_is_1() -> None:

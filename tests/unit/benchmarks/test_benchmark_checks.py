@@ -108,7 +108,7 @@ def test_all_gamma_gaps_are_out_of_reach_by_the_shortest_gap_that_was_sent_and_t
     assert "8.00 µs" in found.expected
     assert "from 0.0230" in found.expected
     assert "1.51 ns" in found.expected
-    assert verdict([sent], "send gaps from 100 µs on, gamma CV 2 500/s").verdict == HOLDS
+    assert verdict([sent], "send gaps from 200 µs on, gamma CV 2 500/s").verdict == HOLDS
 
 
 FROZEN = "receiver frozen for 1 s: p50, p99, max from the schedule"

@@ -28,8 +28,8 @@ def loads(plan: Plan, tool: str) -> set[tuple[str, float]]:
     return {(cell.arrivals, cell.rate_per_s) for cell in plan.steady if (cell.purpose, cell.tool) == (PACING, tool)}
 
 
-def test_all_of_it_takes_no_more_than_25_minutes_ladders_to_their_tops_included() -> None:
-    assert everything(FULL, TOOLS).expected_s <= 25 * 60
+def test_all_of_it_takes_no_more_than_27_minutes_ladders_to_their_tops_included() -> None:
+    assert everything(FULL, TOOLS).expected_s <= 27 * 60
 
 
 def test_a_quick_look_takes_no_more_than_two_and_a_half_minutes() -> None:

@@ -191,3 +191,29 @@ def test_a_confidence_is_a_share(confidence: float) -> None:
 def test_precision_is_the_wider_of_the_two_relative_half_widths() -> None:
     fit = AffineFit(0.010, 0.009, 0.011, 0.002, 0.0019, 0.0021, 6, 5, 7, "affine", 0.5, 0.01, 40)
     assert fit.precision == pytest.approx(0.1)
+
+
+def test_a_ceiling_that_no_batch_came_near_is_an_extrapolation() -> None:
+    # c = 20 m, so 80 % of the ceiling is reached at B = 80.
+    seen = fit_affine([1, 1, 100, 100], [0.021, 0.021, 0.120, 0.120])
+    unseen = fit_affine([1, 1, 16, 16], [0.021, 0.021, 0.036, 0.036])
+    assert (seen.largest_batch, seen.extrapolation) == (100, False)
+    assert (unseen.largest_batch, unseen.extrapolation) == (16, True)
+
+
+def test_a_ceiling_without_upper_end_is_unbounded() -> None:
+    sizes = np.repeat([1.0, 2, 4], 4)
+    flat = fit_affine(sizes, noisy(np.full(12, 0.010), np.random.default_rng(6)))
+    steep = fit_affine(sizes, noisy(0.001 + 0.001 * sizes, np.random.default_rng(6)))
+    assert (flat.unbounded, flat.extrapolation) == (True, True)
+    assert not steep.unbounded
+
+
+def test_spikes_of_5_times_the_time_are_left_out() -> None:
+    rng = np.random.default_rng(10)
+    sizes = np.tile(SIZES, 60)
+    times = noisy(0.004 + 0.002 * sizes, rng, cv=0.02)
+    spiked = np.where(rng.random(len(times)) < 0.03, 5 * times, times)
+    clean, fit = fit_affine(sizes, times), fit_affine(sizes, spiked)
+    assert (fit.c_s, fit.m_s) == pytest.approx((clean.c_s, clean.m_s), rel=5e-3)
+    assert fit.samples == len(times)
