@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from bench.analysis.load import LOAD_COLUMNS, Counted, Generator, Offered, Point
 from bench.analysis.run import Analysis, Answers, RawRun
+from bench.analysis.tables import RAW_COLUMNS, TEXT_COLUMNS
 from bench.errors import ScenarioError
 from bench.scenario.stored import from_json
 
@@ -87,6 +88,12 @@ class RunFolder:
         file = self.path / "calibration.csv"
         frame.to_csv(file, mode="a", header=not file.exists(), index=False)
 
+    def append(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Adds rows to one of the raw tables that `bench.analysis.tables` names."""
+        frame = pd.DataFrame(rows, columns=list(RAW_COLUMNS[table]))
+        file = self.path / f"{table}.csv"
+        frame.to_csv(file, mode="a", header=not file.exists(), index=False)
+
     def write_answers(
         self,
         server: str,
@@ -130,7 +137,7 @@ class RunFolder:
     # ---- made from what was written
 
     def write_tables(self, analysis: Analysis) -> None:
-        """fit.csv, speedup.csv, load.csv and verdicts.csv."""
+        """fit.csv, speedup.csv, load.csv, verdicts.csv, and the tables that the analysis adds."""
         fits = [
             {"server": server, "layer": layer, **{name: getattr(fit, name) for name in FIT_COLUMNS}}
             for server, layers in analysis.fits.items()
@@ -149,6 +156,8 @@ class RunFolder:
         ]
         self._table("speedup", [asdict(row) for row in analysis.speedups], names)
         analysis.load.to_csv(self.path / "load.csv", index=False, columns=list(LOAD_COLUMNS))
+        for name, table in analysis.tables.items():
+            table.to_csv(self.path / f"{name}.csv", index=False)
         names = ["check", "server", "subject", "expected", "measured", "tolerance", "outcome", "why"]
         self._table("verdicts", [asdict(verdict) for verdict in analysis.verdicts], names)
 
@@ -190,7 +199,18 @@ class RunFolder:
         samples = _read_calibration(calibration) if calibration.exists() else empty
         points = [point for server in scenario.servers for point in self._points(server.name)]
         answers = self._answers([server.name for server in scenario.servers])
-        return RawRun(scenario, samples, tuple(points), answers, dict(manifest.get("unproven_batches", {})))
+        unproven = dict(manifest.get("unproven_batches", {}))
+        tables = {name: self._raw_table(name, columns) for name, columns in RAW_COLUMNS.items()}
+        return RawRun(scenario, samples, tuple(points), answers, unproven, tables)
+
+    def _raw_table(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
+        """Names stay text; everything else is a number, NaN where it cannot be read."""
+        file = self.path / f"{name}.csv"
+        if not file.exists():
+            return pd.DataFrame(columns=list(columns))
+        frame = pd.read_csv(file, dtype=str, keep_default_na=False).reindex(columns=list(columns))
+        numbers = [column for column in columns if column not in TEXT_COLUMNS]
+        return frame.assign(**{column: pd.to_numeric(frame[column], errors="coerce") for column in numbers})
 
     def _points(self, server: str) -> list[Point]:
         points = []

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bench.analysis import answers as answer_checks
 from bench.analysis.calibration import LAW_LAYER, Speedup, fit_all, law_verdicts, speedups
 from bench.analysis.load import LOAD_COLUMNS, Point, load_row, objective_verdict, rate_verdicts, rates
+from bench.analysis.tables import RAW_COLUMNS
 from bench.analysis.verdict import Outcome, Verdict, exit_code
 from bench.scenario.spec import External, Scenario
 from bench.theory.fit import AffineFit
@@ -29,24 +30,33 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class RawRun:
-    """What was measured. samples: the columns of calibration.csv; unproven: batches of another size than asked."""
+    """What was measured. samples: the columns of calibration.csv; unproven: batches of another size than asked;
+    tables: the further raw tables by name, see `bench.analysis.tables`."""
 
     scenario: Scenario
     samples: pd.DataFrame
     points: tuple[Point, ...]
     answers: Answers | None
     unproven: Mapping[str, int] = field(default_factory=dict)
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    def table(self, name: str, server: str) -> pd.DataFrame:
+        """One server's rows of a raw table; empty where there is none."""
+        whole = self.tables.get(name, pd.DataFrame(columns=list(RAW_COLUMNS[name])))
+        return whole[whole["server"] == server]
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a run says. fits: server -> layer -> fit; sentences: server -> what batching means for it."""
+    """What a run says. fits: server -> layer -> fit; sentences: server -> what batching means for it; tables: further
+    tables by name, each written as a CSV."""
 
     fits: Mapping[str, Mapping[str, AffineFit]]
     speedups: tuple[Speedup, ...]
     load: pd.DataFrame
     verdicts: tuple[Verdict, ...]
     sentences: Mapping[str, str]
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
