@@ -16,19 +16,21 @@ import uvloop
 from bench import clients, environment, servers
 from bench.analysis.answers import difference_text, worst_difference
 from bench.analysis.calibration import precise_enough
+from bench.analysis.capacity import CAPACITY, OCCUPANCY
 from bench.analysis.load import Counted, Point, is_valid
 from bench.analysis.run import Analysis, analyse
 from bench.artifacts.build import Artifact, build
 from bench.errors import BenchError, MeasurementInvalid
-from bench.experiments import answers, calibration, open_loop
+from bench.experiments import answers, calibration, open_loop, saturation
 from bench.experiments.calibration import Calibration, Sample
+from bench.experiments.saturation import Saturated
 from bench.experiments.subject import Subject
 from bench.load.recorder import Recorder
 from bench.models.model import ServedModel
 from bench.models.prepare import prepare
 from bench.progress import Tell
 from bench.report.plots import write_plots
-from bench.scenario.arms import Arm
+from bench.scenario.arms import Arm, saturated_sizes
 from bench.scenario.spec import Protocol, Scenario, Server
 from bench.scenario.stored import to_json
 from bench.servers.process import interrupts_deferred
@@ -38,6 +40,9 @@ from bench.store import FORMAT_VERSION, RunFolder
 
 T = TypeVar("T")
 MOST_REPEATS = 2
+SATURATION_SHARE = 0.3  # of calibration.max_duration; the rest goes to batches one at a time
+CAPACITY_VISITS = 5
+CAPACITY_VISIT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +127,20 @@ def check_answers(job: Job, server: Server) -> None:
 
 def measure(job: Job, server: Server) -> None:
     """Calibration at exactly B, then the open-loop points, on one started server."""
-    production, off, *exact = job.artifacts[server.name].arms
+    production, off, *rest = job.artifacts[server.name].arms
+    exact, shared = [arm for arm in rest if arm.instances == 1], [arm for arm in rest if arm.instances > 1]
     with _started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
         subject = _subject(job, running)
         loop.run(_then_close(subject, answers.prove_ready(subject, production)))
         alone = running.process.processes()
-        running.serve([off, *exact])
-        for arm in (off, *exact):
+        running.serve([off, *rest])
+        for arm in (off, *rest):
             running.confirm(arm)
         calibrate(job, running, loop, off, exact)
-        running.withdraw([off, *exact])
+        saturate(job, running, loop, [off, *exact, *shared])
+        running.withdraw([off, *rest])
         running.wait_for_processes(alone)
+        measure_capacity(job, running, loop, production)
         for rate_index in range(len(job.scenario.load.rates_per_s)):
             load_rate(job, running, loop, production, rate_index)
 
@@ -149,11 +157,44 @@ def calibrate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, 
 
     visits = calibration.plan_visits(subject, exact, off)
     try:
-        experiment = calibration.calibrate(subject, visits, plan.max_duration_s, rng, enough, taken)
+        most_s = (1 - SATURATION_SHARE) * plan.max_duration_s
+        experiment = calibration.calibrate(subject, visits, most_s, rng, enough, taken)
         loop.run(_then_close(subject, experiment))
     finally:
         job.folder.append_calibration(name, (asdict(sample) for sample in taken.samples))
         job.manifest["unproven_batches"][name] = taken.unproven
+
+
+def saturate(job: Job, running: RunningServer, loop: asyncio.Runner, arms: Sequence[Arm]) -> None:
+    """Throughput at saturation of some exact sizes, alone and by N, and without batching: the occupancy layer."""
+    plan, name = job.scenario.calibration, running.spec.name
+    subject = _subject(job, running)
+    sizes = saturated_sizes(plan.batch_sizes)
+    chosen = [arm for arm in arms if not arm.batching or arm.max_batch_size in sizes]
+    rng = np.random.default_rng([job.scenario.seed, _order(job, name), 1])
+    taken: list[Saturated] = []
+
+    def enough(visits: Sequence[Saturated]) -> bool:
+        samples = pd.DataFrame([sample for visit in visits for sample in saturation.samples(visit)])
+        return precise_enough(samples, plan.precision, OCCUPANCY)
+
+    try:
+        most_s = SATURATION_SHARE * plan.max_duration_s
+        experiment = saturation.saturate_in_blocks(subject, chosen, most_s, rng, enough, taken)
+        loop.run(_then_close(subject, experiment))
+    finally:
+        job.folder.append_calibration(name, (sample for visit in taken for sample in saturation.samples(visit)))
+        job.folder.append("saturation", (saturation.row(name, OCCUPANCY, visit) for visit in taken))
+
+
+def measure_capacity(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm) -> None:
+    """Throughput at saturation of the model as the scenario serves it, with nothing else loaded."""
+    name = running.spec.name
+    for block in range(CAPACITY_VISITS):
+        job.tell(f"{name}: measuring the capacity", block / CAPACITY_VISITS)
+        subject = _subject(job, running)
+        visit = loop.run(_then_close(subject, saturation.saturate(subject, arm, block, CAPACITY_VISIT_S)))
+        job.folder.append("saturation", [saturation.row(name, CAPACITY, visit)])
 
 
 def load_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, rate_index: int) -> None:

@@ -90,7 +90,7 @@ class RunFolder:
 
     def append(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Adds rows to one of the raw tables that `bench.analysis.tables` names."""
-        frame = pd.DataFrame(rows, columns=list(RAW_COLUMNS[table]))
+        frame = pd.DataFrame(list(rows), columns=list(RAW_COLUMNS[table]))
         file = self.path / f"{table}.csv"
         frame.to_csv(file, mode="a", header=not file.exists(), index=False)
 
@@ -153,6 +153,7 @@ class RunFolder:
             "predicted",
             "relative_error",
             "holds",
+            "layer",
         ]
         self._table("speedup", [asdict(row) for row in analysis.speedups], names)
         analysis.load.to_csv(self.path / "load.csv", index=False, columns=list(LOAD_COLUMNS))

@@ -28,7 +28,10 @@ SERIAL_LAYER = "compute_serial"
 
 @dataclass(frozen=True, slots=True)
 class Speedup:
-    """One row of speedup.csv: S(B) measured in the compute layer beside B(c+m)/(c+Bm) of the fitted c and m."""
+    """One row of speedup.csv: S(B) measured in a layer beside B(c+m)/(c+Bm) of the c and m fitted to it.
+
+    compute: by times, really one by one; occupancy: by throughput at saturation.
+    """
 
     server: str
     batch_size: int
@@ -38,6 +41,7 @@ class Speedup:
     predicted: float
     relative_error: float
     holds: bool
+    layer: str = LAW_LAYER
 
 
 def visits(samples: pd.DataFrame, layer: str) -> pd.DataFrame:
@@ -83,11 +87,11 @@ def fit_all(samples: pd.DataFrame, affine_tolerance: float) -> dict[str, AffineF
     return {layer: fit for layer, fit in fits.items() if fit is not None}
 
 
-def precise_enough(samples: pd.DataFrame, precision: float) -> bool:
-    """Whether the 95 % intervals of the compute layer's c and m are within ±precision of them."""
+def precise_enough(samples: pd.DataFrame, precision: float, layer: str = LAW_LAYER) -> bool:
+    """Whether the 95 % intervals of a layer's c and m are within ±precision of them."""
     if samples.empty or samples["block"].nunique() < FEWEST_BLOCKS:
         return False
-    seen = observed(samples, LAW_LAYER)
+    seen = observed(samples, layer)
     if not seen.enough:
         return False
     # Both must be: with the errors over blocks alone, one lucky block in a row of looks would end it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from bench.analysis import answers as answer_checks
 from bench.analysis.calibration import LAW_LAYER, Speedup, fit_all, law_verdicts, speedups
+from bench.analysis.capacity import (
+    OCCUPANCY,
+    Capacity,
+    between_the_layers,
+    capacities,
+    capacity_verdict,
+    throughput_speedup_verdicts,
+    throughput_speedups,
+)
 from bench.analysis.load import LOAD_COLUMNS, Point, load_row, objective_verdict, rate_verdicts, rates
+from bench.analysis.own_clock import own_clock_verdicts
 from bench.analysis.tables import RAW_COLUMNS
 from bench.analysis.verdict import Outcome, Verdict, exit_code
 from bench.scenario.spec import External, Scenario
@@ -74,6 +84,7 @@ def analyse(raw: RawRun) -> Analysis:
     fits: dict[str, dict[str, AffineFit]] = {}
     rows: list[Speedup] = []
     sentences: dict[str, str] = {}
+    served: list[Capacity] = []
     for server in scenario.servers:
         samples = raw.samples[raw.samples["server"] == server.name]
         fits[server.name] = fit_all(samples, checks.affine_tolerance)
@@ -92,7 +103,19 @@ def analyse(raw: RawRun) -> Analysis:
             speedup_tolerance=checks.speedup_tolerance,
             ceiling_tolerance=checks.ceiling_tolerance,
         )  # fmt: skip
-        sentences[server.name] = plain_sentence(fit.model, server.max_batch_size)
+        verdicts += own_clock_verdicts(server.name, server.kind, fits[server.name])
+        sentences[server.name] = ". ".join(
+            filter(None, (plain_sentence(fit.model, server.max_batch_size), between_the_layers(fits[server.name])))
+        )
+        occupancy = fits[server.name].get(OCCUPANCY)
+        if occupancy is not None:
+            by_throughput = throughput_speedups(server.name, samples, occupancy, checks.speedup_tolerance)
+            rows += by_throughput
+            verdicts += throughput_speedup_verdicts(by_throughput, checks.speedup_tolerance)
+        own_capacity = capacities(server.name, raw.table("saturation", server.name), fits[server.name])
+        served += own_capacity
+        capacity = capacity_verdict(server, own_capacity, checks.capacity_tolerance)
+        verdicts += [capacity] if capacity else []
     objective = scenario.slo
     measured = rates(raw.points)
     verdicts += [
@@ -107,7 +130,8 @@ def analyse(raw: RawRun) -> Analysis:
             verdicts.append(objective_verdict(points, objective.percentile, objective.response_time_s))
     objective_s = objective.response_time_s if objective is not None else None
     load = pd.DataFrame([load_row(p, objective_s) for p in raw.points], columns=list(LOAD_COLUMNS))
-    return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences)
+    tables = {"capacity": pd.DataFrame(map(asdict, served), columns=[f.name for f in fields(Capacity)])}
+    return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences, tables)
 
 
 def _missing(check: str, server: str, subject: str) -> Verdict:

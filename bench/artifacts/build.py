@@ -71,7 +71,7 @@ def _build(scenario: Scenario, server: Server, model: ServedModel, root: Path, r
 
 
 def _make_store(model: ServedModel, server: Server, _arms: Iterable[Arm], folder: Path) -> None:
-    torchserve.build_archive(model, server, folder)  # arms are registrations of one archive
+    torchserve.build_archives(model, server, folder)  # arms are registrations of one archive
 
 
 def _make_repository(model: ServedModel, server: Server, arms: Iterable[Arm], folder: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 from model_archiver import ModelArchiver, ModelArchiverConfig
@@ -13,7 +14,7 @@ from ruamel.yaml import YAML
 
 from bench.artifacts.sources import SERVED, model_files
 from bench.models.model import ServedModel
-from bench.scenario.kinds import JOB_QUEUE_SIZE
+from bench.scenario.kinds import JOB_QUEUE_SIZE, ONE_INSTANCE
 from bench.scenario.spec import Server
 
 RESPONSE_TIMEOUT_S = 120
@@ -42,22 +43,38 @@ def model_config(server: Server) -> dict[str, object]:
     }
 
 
-def build_archive(model: ServedModel, server: Server, store: Path) -> Path:
-    """`<store>/<model>.mar`. The weights are the archive's serialized file; settings and model are extra files."""
+def build_archives(model: ServedModel, server: Server, store: Path) -> tuple[Path, ...]:
+    """`<store>/<model>.mar`, and beside it one for a single instance where the scenario asks for several.
+
+    The worker count in an archive wins over the one asked for at registration, and scaling down while workers start is
+    a race: some models then keep the larger count.
+    """
+    made = build_archive(model, server, store)
+    if server.instances == 1:
+        return (made,)
+    return made, build_archive(model, replace(server, instances=1), store, f"{model.name}{ONE_INSTANCE}")
+
+
+def build_archive(model: ServedModel, server: Server, store: Path, name: str = "") -> Path:
+    """`<store>/<name>.mar`. The weights are the archive's serialized file; settings and model are extra files.
+
+    name: the model's when left out.
+    """
+    name = name or model.name
     store.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         files = model_files(model, server)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
+        for file, content in files.items():
+            (folder / file).write_bytes(content)
         config = folder / "model-config.yaml"
         with config.open("w", encoding="utf-8") as stream:
             YAML(typ="safe").dump(model_config(server), stream)
         weights = [folder / path.name for path in model.files]
-        extra = [folder / name for name in files if folder / name not in weights]
+        extra = [folder / file for file in files if folder / file not in weights]
         ModelArchiver.generate_model_archive(
             ModelArchiverConfig(
-                model_name=model.name,
+                model_name=name,
                 version="1.0",
                 handler=str(SERVED / "handler.py"),
                 serialized_file=str(weights[0]) if weights else None,
@@ -69,8 +86,8 @@ def build_archive(model: ServedModel, server: Server, store: Path) -> Path:
                 config_file=str(config),
             )
         )
-        archive = store / f"{model.name}.mar"
-        archive.write_bytes(_without_dates((folder / f"{model.name}.mar").read_bytes()))
+        archive = store / f"{name}.mar"
+        archive.write_bytes(_without_dates((folder / f"{name}.mar").read_bytes()))
     return archive
 
 

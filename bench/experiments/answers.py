@@ -40,6 +40,6 @@ async def collect_answers(subject: Subject, arm: Arm) -> Floats:
                 raise MeasurementInvalid(
                     f"{name}: payload {row}: expected outputs of shape {shape}, got {answer.shape}"
                 )
-            answers[row] = answer[0]
+            answers[row] = answer[0, : model.expected.shape[1]]
         subject.tell(f"{name}: answering every held-out payload", rows[-1] / len(model.payloads))
     return answers

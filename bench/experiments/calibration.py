@@ -3,7 +3,7 @@
 A block visits every batch size once, and once the model with batching off. The first batches of a visit are dropped:
 they pay for the switch, a network on two cores some 10 % for its first few milliseconds. Two layers are timed:
 compute, what the server says it spent on the batch, with the executed batch size proven for each sample; path, what
-the client sees from its first write to the last answer.
+the client sees from its first write to the last answer. A model with a clock of its own tells a third: own_clock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STATISTICS_PATIENCE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed batch. block: the round in which it was taken; layer: compute, path, or one of their variants.
+    """One timed batch. block: the round in which it was taken; layer: compute, path, own_clock, or a variant of one.
 
     Variants: *_rows, one request of B rows; *_serial, requests one at a time with batching off (batch_size 1).
     """
@@ -128,25 +128,28 @@ async def _visit(subject: Subject, visit: Visit, into: Calibration) -> None:
         if timed is None:
             into.unproven += 1
             continue
-        for layer, seconds in zip(("compute", "path"), timed, strict=True):
+        for layer, seconds in timed.items():
             into.samples.append(Sample(f"{layer}{visit.variant}", visit.batch_size, into.blocks, repeat, seconds))
 
 
-async def _time_batch(subject: Subject, visit: Visit, turn: int) -> tuple[float, float] | None:
-    """(compute, path) seconds of one batch; None when it was not executed as one batch of the asked size."""
+async def _time_batch(subject: Subject, visit: Visit, turn: int) -> dict[str, float] | None:
+    """Layer -> seconds of one batch; None when it was not executed as one batch of the asked size."""
     server, client, arm = subject.server, subject.client, visit.arm
     rows = subject.payload_rows(turn * visit.batch_size, visit.batch_size)
     payloads = subject.model.payloads[rows]
     requests = [client.request(arm.name, part) for part in np.split(payloads, visit.requests)]
     counted = server.statistics(arm) if server.counts_batches else None
     outcomes, path_s = await send_together(subject.pool, requests)
-    subject.check_answers(arm, rows, outcomes)
+    own_s = subject.check_answers(arm, rows, outcomes)
     if counted is None:
         told = {client.executed(outcome) for outcome in outcomes}
         executed = told.pop() if len(told) == 1 else None
     else:
         executed = _counted_since(subject, arm, counted, visit.requests)
-    return (executed[1], path_s) if executed is not None and executed[0] == visit.batch_size else None
+    if executed is None or executed[0] != visit.batch_size:
+        return None
+    layers = {"compute": executed[1], "path": path_s}
+    return layers if own_s is None else layers | {"own_clock": own_s}
 
 
 def _counted_since(subject: Subject, arm: Arm, before: Statistics, requests: int) -> tuple[int, float] | None:

@@ -33,8 +33,11 @@ class Subject:
         """Indices (count,) of the next payloads, round and round."""
         return np.arange(first, first + count) % len(self.model.payloads)
 
-    def check_answers(self, arm: Arm, rows: np.ndarray, outcomes: Iterable[Outcome]) -> None:
-        """Raises MeasurementInvalid naming the output that differs most from the in-process answer, and by how much."""
+    def check_answers(self, arm: Arm, rows: np.ndarray, outcomes: Iterable[Outcome]) -> float | None:
+        """The longest that the model held a batch of these, seconds by its own clock; None where it has none.
+
+        Raises MeasurementInvalid naming the output that differs most from the in-process answer, and by how much.
+        """
         name = self.server.spec.name
         try:
             answers = np.concatenate([self.client.answers(outcome) for outcome in outcomes])
@@ -42,14 +45,14 @@ class Subject:
             self.server.check_alive()  # a dead server explains a failed request better than the request does
             raise MeasurementInvalid(f"{name}: {arm.name}: {error.message}", error.detail) from error
         expected = self.model.expected[rows]
-        if answers.shape != expected.shape:
-            raise MeasurementInvalid(
-                f"{name}: {arm.name}: expected answers of shape {expected.shape}, got {answers.shape}"
-            )
-        worst = worst_difference(answers, expected)
+        shape = (len(rows), *self.model.output.shape)
+        if answers.shape != shape:
+            raise MeasurementInvalid(f"{name}: {arm.name}: expected answers of shape {shape}, got {answers.shape}")
+        worst = worst_difference(answers[:, : expected.shape[1]], expected)
         if not worst.within(self.tolerance):
             worst = replace(worst, payload=int(rows[worst.payload]))
             raise MeasurementInvalid(f"{name}: {arm.name} answers wrongly: {difference_text(worst, self.tolerance)}")
+        return float(answers[:, -1].max()) if self.model.has_clock else None
 
 
 async def send_together(pool: Pool, requests: Iterable[bytes]) -> tuple[list[Outcome], float]:

@@ -26,8 +26,9 @@ class ServedModel:
     """A model ready to be packed.
 
     source: module with `load(folder) -> predict`; files: what it loads beside settings.json.
-    payloads (n, *input shape) are real requests, expected (n, *output shape) the in-process answers to them;
-    labels (n,) are the truth where the model classifies, else None.
+    payloads (n, *input shape) are real requests, expected (n, outputs) the in-process answers to them; labels (n,) are
+    the truth where the model classifies, else None. has_clock: each answer has one output more, the last: the seconds
+    that the model held the batch, by its own clock.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ServedModel:
     payloads: Floats
     expected: Floats
     labels: npt.NDArray[np.int64] | None
+    has_clock: bool = False
 
     def accuracy(self, answers: Floats) -> float | None:
         """Share of answers whose largest output is the label's; None for a model that does not classify."""

@@ -42,13 +42,14 @@ def _calibrated(spec: Calibrated) -> ServedModel:
     return ServedModel(
         name="calibrated",
         input=PIXELS,
-        output=Tensor("OUTPUT", "FP32", (1,)),
+        output=Tensor("OUTPUT", "FP32", (2,)),
         source=ZOO / "calibrated.py",
         files=(),
         settings={"c_s": spec.c_s, "m_s": spec.m_s},
         payloads=held_out.pixels,
         expected=held_out.pixels.sum(axis=1, keepdims=True, dtype=np.float32),
         labels=None,
+        has_clock=True,
     )
 
 

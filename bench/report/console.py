@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -27,7 +29,8 @@ UNITS = {
 
 def print_run(console: Console, analysis: Analysis) -> None:
     """Fits, speedups, load and verdicts, then the sentences."""
-    for table in (_fits(analysis), _speedups(analysis), _load(analysis), _verdicts(analysis.verdicts)):
+    tables = (_fits(analysis), _speedups(analysis), _capacity(analysis), _load(analysis), _verdicts(analysis.verdicts))
+    for table in tables:
         if table.row_count:
             console.print(table)
     for server, sentence in analysis.sentences.items():
@@ -60,16 +63,40 @@ def _fits(analysis: Analysis) -> Table:
 
 
 def _speedups(analysis: Analysis) -> Table:
-    table = _table("Speedup S(B), compute layer", "server", "B", "measured", "B(c+m)/(c+Bm)", "off by", "")
+    table = _table("Speedup S(B)", "server", "layer", "B", "measured", "B(c+m)/(c+Bm)", "off by", "")
     for row in analysis.speedups:
         table.add_row(
             row.server,
+            row.layer,
             str(row.batch_size),
             quantity.with_interval(row.measured, row.measured_lo, row.measured_hi),
             quantity.number(row.predicted),
             quantity.share(row.relative_error),
             "holds" if row.holds else "fails",
             style=None if row.holds else STYLES["fails"],
+        )
+    return table
+
+
+def _capacity(analysis: Analysis) -> Table:
+    """What each server serves as it is configured, and what several instances serve together."""
+    table = _table("Throughput at saturation", "server", "of", "N", "B", "per s", "N·B/(c+Bm)", "off by", "of N × one")
+    rows = analysis.tables["capacity"] if "capacity" in analysis.tables else pd.DataFrame()
+    for row in rows.to_dict("records"):
+        if row["purpose"] == "occupancy" and row["instances"] == 1:
+            continue  # the fit's own points
+        together = math.isfinite(row["of_n_times_one"])
+        table.add_row(
+            str(row["server"]),
+            "the model as configured" if row["purpose"] == "capacity" else "exact batches",
+            str(row["instances"]),
+            str(row["batch_size"]),
+            quantity.with_interval(row["throughput_per_s"], row["throughput_lo_per_s"], row["throughput_hi_per_s"]),
+            quantity.number(row["predicted_per_s"]),
+            quantity.share(row["relative_error"]),
+            quantity.with_interval(row["of_n_times_one"], row["of_n_times_one_lo"], row["of_n_times_one_hi"])
+            if together
+            else "",
         )
     return table
 

@@ -24,7 +24,7 @@ PARTS = (
     ("network_mean_s", "network t_net", "#999999"),
 )
 MS = 1000.0
-SHOWN_LAYERS = (("compute", "o", "-"), ("path", "s", "--"))
+SHOWN_LAYERS = (("compute", "o", "-"), ("occupancy", "^", ":"), ("path", "s", "--"))
 
 
 def write_plots(folder: Path, raw: RawRun, analysis: Analysis) -> None:
@@ -70,9 +70,10 @@ def _latency_vs_batch(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
 
 def _speedup(axes: Axes, _raw: RawRun, analysis: Analysis) -> bool:
     for (server, fits), colour in zip(analysis.fits.items(), cycle(COLOURS), strict=False):
-        rows = [row for row in analysis.speedups if row.server == server]
+        rows = [row for row in analysis.speedups if row.server == server and row.layer == "compute"]
         if not rows:
             continue
+        _by_throughput(axes, analysis, server, colour)
         sizes = np.array([row.batch_size for row in rows])
         measured = np.array([row.measured for row in rows])
         spread = np.array([(row.measured - row.measured_lo, row.measured_hi - row.measured) for row in rows]).T
@@ -97,6 +98,14 @@ def _speedup(axes: Axes, _raw: RawRun, analysis: Analysis) -> bool:
     )
     axes.set_ylim(bottom=0)
     return _finish(axes, bool(analysis.speedups))
+
+
+def _by_throughput(axes: Axes, analysis: Analysis, server: str, colour: str) -> None:
+    rows = [row for row in analysis.speedups if row.server == server and row.layer == "occupancy"]
+    if rows:
+        label = f"{server}, by throughput at saturation"
+        sizes, measured = [row.batch_size for row in rows], [row.measured for row in rows]
+        axes.plot(sizes, measured, "^", color=colour, mfc="none", ms=9, label=label)
 
 
 def _response_vs_load(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:

@@ -162,6 +162,9 @@ class ChecksForm(Form):
     affine_tolerance: Annotated[float, Fraction()] = _share(
         _CHECKS.affine_tolerance, "of the measured latencies against the fitted line"
     )
+    capacity_tolerance: Annotated[float, Fraction()] = _share(
+        _CHECKS.capacity_tolerance, "of the throughput at saturation against the predicted capacity"
+    )
     output_tolerance: Annotated[float, Fraction()] = Field(
         default=_CHECKS.output_tolerance,
         description="of the servers' outputs against the model's own, in the outputs' unit",

@@ -32,3 +32,4 @@ LIMITS: dict[ServerKind, KindLimits] = {
 # TorchServe's, in the archive, in the server's settings and in what is read back.
 # Large, so that nothing is rejected while latency is measured; overload has its own experiments.
 JOB_QUEUE_SIZE = 100_000
+ONE_INSTANCE = "_one"  # what the name of a TorchServe archive for a single worker ends with

@@ -114,6 +114,7 @@ class Checks:
     ceiling_tolerance: float = 0.06
     affine_tolerance: float = 0.05
     output_tolerance: float = 1e-4
+    capacity_tolerance: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)

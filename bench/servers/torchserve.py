@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bench.errors import ServerError
 from bench.scenario.arms import Arm
-from bench.scenario.kinds import JOB_QUEUE_SIZE
+from bench.scenario.kinds import JOB_QUEUE_SIZE, ONE_INSTANCE
 from bench.servers.control import Answer, Control
 from bench.servers.process import LOOPBACK, Launch
 from bench.servers.server import POLL_S, RunningServer, Setting, Statistics
@@ -93,11 +93,10 @@ class TorchServe(RunningServer):
 
     def serve(self, arms: Iterable[Arm]) -> None:
         arms = tuple(arms)
-        archive = self._archive().name
         for arm in arms:
             self.tell(f"{self.spec.name}: loading, {arm.name}", None)
             query = {
-                "url": archive,
+                "url": self._archive(arm.instances).name,
                 "model_name": arm.name,
                 "batch_size": arm.max_batch_size if arm.batching else 1,
                 "max_batch_delay": round(arm.max_queue_delay_s * 1000) if arm.batching else 1,
@@ -111,9 +110,6 @@ class TorchServe(RunningServer):
                     f"{self.spec.name}: {arm.name} could not be registered: {_reason(answer)}",
                     self.process.log_tail(),
                 )
-            if arm.instances != self.spec.instances:  # the archive's own worker count wins at registration
-                counts = {"min_worker": arm.instances, "max_worker": arm.instances}
-                self.control.ask("PUT", f"/models/{arm.name}", counts)
         began = time.monotonic()
         for arm in arms:
             self._wait_for_workers(arm, began + self.spec.startup_timeout_s)
@@ -154,13 +150,16 @@ class TorchServe(RunningServer):
         return found
 
     def sent_configuration(self, arm: Arm) -> dict[str, bytes]:
-        with zipfile.ZipFile(self._archive()) as archive:
+        with zipfile.ZipFile(self._archive(self.spec.instances)) as archive:
             model_config = archive.read("model-config.yaml")
         properties = (self.process.folder / "config.properties").read_bytes()
         return {"config.properties": properties, "model-config.yaml": model_config}
 
-    def _archive(self) -> Path:
-        return next(self.model_folder.glob("*.mar"))
+    def _archive(self, instances: int) -> Path:
+        """The one that asks for so many workers: its own count wins at registration."""
+        archives = sorted(self.model_folder.glob("*.mar"))
+        alone = [archive for archive in archives if archive.stem.endswith(ONE_INSTANCE)]
+        return alone[0] if alone and instances == 1 else next(path for path in archives if path not in alone)
 
     def read_back(self, arm: Arm) -> tuple[Setting, ...]:
         found = self.configuration(arm)

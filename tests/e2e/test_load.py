@@ -39,6 +39,9 @@ def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield server
 
 
+CATCHING_UP_S = 0.5
+
+
 def start(desk: Desk, server: RunningServer, protocol: str, *options: str) -> subprocess.Popen[str]:
     body = desk.folder / "digit.bin"
     body.write_bytes(np.arange(64, dtype="<f4").tobytes())
@@ -100,8 +103,10 @@ def test_a_server_that_stands_still_for_a_second_is_felt_by_all_who_were_due(
     # Of n requests, those due while it stood wait for its end: the longest all of it, the k-th longest k/rate less.
     for q in (99, 100):
         expected_s = stood_s - (1 - q / 100) * len(rows) / rate + base_s
-        assert float(np.percentile(response_s, q)) == pytest.approx(expected_s, rel=0.10)
-    assert (response_s > 0.1).sum() == pytest.approx(rate * (stood_s - 0.1 + base_s), rel=0.2)
+        # Noise, and working off what had gathered, can only add to it.
+        assert 0.95 * expected_s < float(np.percentile(response_s, q)) < expected_s + CATCHING_UP_S
+    waited = int((response_s > 0.1).sum())
+    assert 0.9 * rate * (stood_s - 0.1) < waited < rate * (stood_s + CATCHING_UP_S)
 
 
 def test_two_workers_send_the_schedule_of_one(desk: Desk, running: RunningServer) -> None:

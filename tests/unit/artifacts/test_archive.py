@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from bench.artifacts.torchserve import build_archive, model_config
+from bench.artifacts.torchserve import build_archive, build_archives, model_config
 from bench.models.model import ServedModel
 from bench.scenario.spec import Server
 
@@ -123,3 +123,11 @@ def test_nothing_in_the_archive_tells_when_or_by_whom_it_was_made(
     with zipfile.ZipFile(build_archive(model, SERVER, tmp_path)) as archive:
         assert {getattr(entry, field) for entry in archive.infolist()} == {expected[field]}
         assert archive.namelist() == sorted(archive.namelist())
+
+
+def test_several_workers_have_an_archive_for_one_beside_theirs(model: ServedModel, tmp_path: Path) -> None:
+    assert build_archives(model, replace(SERVER, instances=1), tmp_path / "one") == (tmp_path / "one" / "adder.mar",)
+    both = build_archives(model, replace(SERVER, instances=3), tmp_path / "three")
+    assert [path.name for path in both] == ["adder.mar", "adder_one.mar"]
+    counts = [YAML(typ="safe").load(contents(path)["model-config.yaml"]) for path in both]
+    assert [(count["minWorkers"], count["maxWorkers"]) for count in counts] == [(3, 3), (1, 1)]

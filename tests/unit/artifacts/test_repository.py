@@ -29,13 +29,19 @@ def configs(model: ServedModel, tmp_path: Path) -> dict[str, pb.ModelConfig]:
 
 
 def test_each_arm_is_a_model_of_its_own(configs: dict[str, pb.ModelConfig]) -> None:
-    assert list(configs) == ["adder", "adder_off", "adder_b1", "adder_b4"]
+    assert list(configs) == ["adder", "adder_off", "adder_b1", "adder_b4", "adder_n2_b1", "adder_n2_b4"]
     assert [config.name for config in configs.values()] == list(configs)
 
 
 @pytest.mark.parametrize(
     ("name", "largest", "instances", "delay_us"),
-    [("adder", 8, 2, 250), ("adder_off", 8, 1, None), ("adder_b1", 1, 1, 5_000_000), ("adder_b4", 4, 1, 5_000_000)],
+    [
+        ("adder", 8, 2, 250),
+        ("adder_off", 8, 1, None),
+        ("adder_b1", 1, 1, 5_000_000),
+        ("adder_b4", 4, 1, 5_000_000),
+        ("adder_n2_b4", 4, 2, 5_000_000),
+    ],
 )
 def test_an_arm_is_configured_as_asked(
     configs: dict[str, pb.ModelConfig], name: str, largest: int, instances: int, delay_us: int | None
@@ -73,7 +79,7 @@ def test_a_queue_limit_is_the_models_own_and_no_measuring_arms(model: ServedMode
     arms = all_arms("adder", replace(SERVER, max_queue_size=64), [4])
     folders = build_repository(model, SERVER, arms, tmp_path / "repository")
     policies = [read_back(folder).dynamic_batching.default_queue_policy.max_queue_size for folder in folders]
-    assert policies == [64, 0, 0]
+    assert policies == [64, 0, 0, 0]
 
 
 def test_batching_off_has_no_batching_block(model: ServedModel, tmp_path: Path) -> None:

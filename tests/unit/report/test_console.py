@@ -38,7 +38,7 @@ def text() -> str:
 def test_a_run_shows_its_four_tables_in_order_and_a_sentence_for_each_server(text: str) -> None:
     titles = [
         "T(B) = c + B·m, 95 % intervals",
-        "Speedup S(B), compute layer",
+        "Speedup S(B)",
         "Open-loop load, ms from the schedule",
         "Verdicts",
     ]

@@ -1,0 +1,177 @@
+"""saturation.csv -> what each configuration serves at saturation, beside N·B/(c + Bm) of the occupancy layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from bench.analysis.calibration import Speedup, visits
+from bench.analysis.verdict import Verdict, judge
+from bench.scenario.spec import Server
+from bench.theory.fit import AffineFit
+from bench.theory.interval import Interval
+from bench.theory.ratio import paired_ratio, speedup_interval
+
+Floats = NDArray[np.float64]
+
+OCCUPANCY, CAPACITY = "occupancy", "capacity"
+"""Purposes of a visit in saturation.csv: exact batches, for the fit; the model as the scenario serves it."""
+SERIAL_OCCUPANCY = "occupancy_serial"
+FULL = 0.95  # of the largest batch size: batches at saturation are smaller only when something is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """One row of capacity.csv: a configuration's throughput at saturation, per second, with its 95 % t interval.
+
+    predicted: N·B/(c + B·m) with the c and m of the occupancy layer of N instances, NaN without one. of_n_times_one:
+    throughput of N instances over N times that of one, both in batches of B, paired by block; NaN where not measured.
+    """
+
+    server: str
+    purpose: str
+    batching: int
+    instances: int
+    batch_size: int
+    visits: int
+    throughput_per_s: float
+    throughput_lo_per_s: float
+    throughput_hi_per_s: float
+    predicted_per_s: float
+    relative_error: float
+    mean_batch_size: float
+    compute_s: float
+    occupancy_s: float
+    of_n_times_one: float
+    of_n_times_one_lo: float
+    of_n_times_one_hi: float
+
+
+def occupancy_layer(instances: int) -> str:
+    """The layer of calibration.csv whose times are the occupancy of a batch when so many instances run."""
+    return OCCUPANCY if instances == 1 else f"{OCCUPANCY}_n{instances}"
+
+
+def capacities(server: str, saturation: pd.DataFrame, fits: Mapping[str, AffineFit]) -> list[Capacity]:
+    """Of one server. saturation: its rows of saturation.csv; fits: by layer."""
+    keys = ["purpose", "batching", "instances", "batch_size"]
+    return [_capacity(server, saturation, own, fits) for _, own in saturation.groupby(keys, sort=True)]
+
+
+def _capacity(server: str, saturation: pd.DataFrame, own: pd.DataFrame, fits: Mapping[str, AffineFit]) -> Capacity:
+    first = own.iloc[0]
+    purpose, batching = str(first["purpose"]), int(first["batching"])
+    n, size = int(first["instances"]), int(first["batch_size"])
+    throughput = throughput_of(own)
+    predicted = _predicted(fits.get(occupancy_layer(n)), n, size) if batching else math.nan
+    scaled = purpose == OCCUPANCY and batching and n > 1
+    scaling = _scaling(saturation, n, size) if scaled else None
+    ends = (scaling.value, scaling.lo, scaling.hi) if scaling else (math.nan, math.nan, math.nan)
+    return Capacity(
+        server, purpose, batching, n, size, len(own), throughput.value, throughput.lo, throughput.hi, predicted,
+        throughput.value / predicted - 1, float(own["mean_batch_size"].mean()), float(own["compute_s"].mean()),
+        n * size / throughput.value, *ends,
+    )  # fmt: skip
+
+
+def throughput_of(visited: pd.DataFrame) -> Interval:
+    """Requests per second, the mean of the visits with its 95 % t interval; one visit gives 0 … ∞."""
+    rates = (visited["requests"] / visited["seconds"]).to_numpy(dtype=np.float64)
+    mean = float(rates.mean())
+    if len(rates) < 2:
+        return Interval(mean, 0.0, math.inf)
+    half = float(stats.t.ppf(0.975, len(rates) - 1)) * float(rates.std(ddof=1)) / math.sqrt(len(rates))
+    return Interval(mean, max(0.0, mean - half), mean + half)
+
+
+def _predicted(fit: AffineFit | None, instances: int, batch_size: int) -> float:
+    return math.nan if fit is None else float(fit.model.throughput_per_s(batch_size, instances))
+
+
+def _scaling(saturation: pd.DataFrame, instances: int, batch_size: int) -> Interval | None:
+    exact = saturation[(saturation["purpose"] == OCCUPANCY) & (saturation["batching"] == 1)]
+    same = exact[exact["batch_size"] == batch_size].assign(rate=lambda rows: rows["requests"] / rows["seconds"])
+    by_block = same.pivot_table(index="block", columns="instances", values="rate")
+    if not {1, instances} <= set(by_block.columns):
+        return None
+    both = by_block[[instances, 1]].dropna().to_numpy(dtype=np.float64)
+    return paired_ratio(both[:, 0], instances * both[:, 1]) if len(both) else None
+
+
+def capacity_verdict(server: Server, measured: Sequence[Capacity], tolerance: float) -> Verdict | None:
+    """The throughput of the model as the scenario serves it, against the prediction; None when it was not measured."""
+    mine = [capacity for capacity in measured if capacity.purpose == CAPACITY]
+    if not mine:
+        return None
+    (own,) = mine
+    value, predicted = own.throughput_per_s, own.predicted_per_s
+    subject = f"N={server.instances}, B={server.max_batch_size}"
+    if not math.isfinite(predicted):
+        why = f"{value:.1f}/s measured; there is no occupancy layer to predict it from"
+        return Verdict("capacity", server.name, subject, "unknown", value, tolerance, "not applicable", why)
+    ends = (value, own.throughput_lo_per_s, own.throughput_hi_per_s)
+    outcome, why = judge(Interval(*(end / predicted - 1 for end in ends)), tolerance)
+    if own.mean_batch_size < FULL * server.max_batch_size:
+        why += f"; its batches held {own.mean_batch_size:.1f} requests at saturation, not {server.max_batch_size}"
+    return Verdict("capacity", server.name, subject, predicted, value, tolerance, outcome, why)
+
+
+def throughput_speedups(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: float) -> list[Speedup]:
+    """S(B) by throughput for every B > 1: that of saturated batches of B over that without batching, both of one
+    instance, beside B(c+m)/(c+Bm) of the fitted occupancy."""
+    table, serial = visits(samples, OCCUPANCY), visits(samples, SERIAL_OCCUPANCY)
+    if 1 not in serial.columns:
+        return []
+    rows = []
+    for batch_size in (b for b in map(int, table.columns) if b > 1):
+        both = pd.concat([serial[1], table[batch_size]], axis=1, join="inner").dropna().to_numpy(dtype=np.float64)
+        if not len(both):
+            continue
+        measured = speedup_interval(both[:, 0], both[:, 1], batch_size)
+        predicted = float(fit.model.speedup(batch_size))
+        error = Interval(measured.value / predicted - 1, measured.lo / predicted - 1, measured.hi / predicted - 1)
+        holds = judge(error, tolerance)[0] == "holds"
+        rows.append(
+            Speedup(
+                server, batch_size, measured.value, measured.lo, measured.hi, predicted, error.value, holds, OCCUPANCY
+            )
+        )
+    return rows
+
+
+def throughput_speedup_verdicts(rows: Sequence[Speedup], tolerance: float) -> list[Verdict]:
+    """One for each row."""
+    verdicts = []
+    for row in rows:
+        ends = (row.measured, row.measured_lo, row.measured_hi)
+        outcome, why = judge(Interval(*(end / row.predicted - 1 for end in ends)), tolerance)
+        verdicts.append(
+            Verdict(
+                "speedup at saturation", row.server, f"B={row.batch_size}", row.predicted, row.measured, tolerance,
+                outcome, why,
+            )
+        )  # fmt: skip
+    return verdicts
+
+
+def between_the_layers(fits: Mapping[str, AffineFit]) -> str:
+    """What occupancy and path add to compute, as one sentence without a full stop; empty without all three."""
+    if not {"compute", OCCUPANCY, "path"} <= fits.keys():
+        return ""
+    compute, occupancy, path = fits["compute"], fits[OCCUPANCY], fits["path"]
+
+    def more(longer: AffineFit, shorter: AffineFit) -> str:
+        c_ms, m_ms = ((a - b) * 1e3 for a, b in ((longer.c_s, shorter.c_s), (longer.m_s, shorter.m_s)))
+        return f"{c_ms:+.2f} ms a batch and {m_ms:+.3f} ms a request"
+
+    return (
+        f"An instance is busy for longer than it computes, {more(occupancy, compute)}: handing batches over, unpacking "
+        f"and answering requests; a client at exactly B waits {more(path, compute)} beyond compute: that and the way "
+        "there and back"
+    )
