@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -41,8 +42,8 @@ from bench.store import FORMAT_VERSION, RunFolder
 T = TypeVar("T")
 MOST_REPEATS = 2
 SATURATION_SHARE = 0.3  # of calibration.max_duration; the rest goes to batches one at a time
-CAPACITY_VISITS = 5
-CAPACITY_VISIT_S = 1.0
+CAPACITY_VISITS, CAPACITY_VISIT_S = 5, 1.0
+FEWEST_CAPACITY_VISITS, CAPACITY_S = 3, 8.0  # of a model whose batches take long
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,10 @@ def saturate(job: Job, running: RunningServer, loop: asyncio.Runner, arms: Seque
 def measure_capacity(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm) -> None:
     """Throughput at saturation of the model as the scenario serves it, with nothing else loaded."""
     name = running.spec.name
+    began = time.monotonic()
     for block in range(CAPACITY_VISITS):
+        if block >= FEWEST_CAPACITY_VISITS and time.monotonic() - began > CAPACITY_S:
+            return
         job.tell(f"{name}: measuring the capacity", block / CAPACITY_VISITS)
         subject = _subject(job, running)
         visit = loop.run(_then_close(subject, saturation.saturate(subject, arm, block, CAPACITY_VISIT_S)))

@@ -117,6 +117,8 @@ def capacity_verdict(server: Server, measured: Sequence[Capacity], tolerance: fl
         return Verdict("capacity", server.name, subject, "unknown", value, tolerance, "not applicable", why)
     ends = (value, own.throughput_lo_per_s, own.throughput_hi_per_s)
     outcome, why = judge(Interval(*(end / predicted - 1 for end in ends)), tolerance)
+    if outcome == "invalid":
+        outcome = "not applicable"  # both stand as they are; that they cannot be told apart makes neither worse
     if own.mean_batch_size < FULL * server.max_batch_size:
         why += f"; its batches held {own.mean_batch_size:.1f} requests at saturation, not {server.max_batch_size}"
     return Verdict("capacity", server.name, subject, predicted, value, tolerance, outcome, why)

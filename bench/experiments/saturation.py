@@ -21,9 +21,9 @@ from bench.errors import MeasurementInvalid
 from bench.experiments.subject import Subject
 from bench.scenario.arms import Arm
 
-FEWEST_CYCLES = 4  # in which every instance runs a batch
+FEWEST_CYCLES = 2  # in which every instance runs a batch; short ones fill the visit many times over
 VISIT_S = 0.2
-FEWEST_BLOCKS = 3
+FEWEST_BLOCKS = 2
 MOST_S = 120.0
 NOT_FULL = 0.01
 
@@ -59,7 +59,7 @@ def _group(arm: Arm) -> int:
 
 
 async def saturate(subject: Subject, arm: Arm, block: int, least_s: float = VISIT_S) -> Saturated:
-    """Keeps an arm saturated for `least_s` or four cycles of all instances, whichever is longer.
+    """Keeps an arm saturated for `least_s` or two cycles of all instances, whichever is longer.
 
     Beside the running batches, each instance has a full one waiting and so has the server. The first cycle and those
     that are under way when sending ends are not counted. Raises MeasurementInvalid on a wrong answer or a failed
@@ -94,7 +94,7 @@ async def saturate_in_blocks(
 ) -> None:
     """Visits every arm once a block, in random order, until `precise_enough` says so or max_duration_s has passed.
 
-    At least three blocks. `into` is the caller's, so that an interrupted run keeps it. Raises as `saturate` does.
+    At least two blocks. `into` is the caller's, so that an interrupted run keeps it. Raises as `saturate` does.
     """
     name, began, block = subject.server.spec.name, time.monotonic(), 0
     while True:

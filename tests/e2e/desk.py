@@ -21,7 +21,7 @@ model: {zoo: calibrated, c: 4ms, m: 2ms}
 servers:
   triton:     {kind: triton}
   torchserve: {kind: torchserve}
-calibration: {precision: 1%, max_duration: 20s}
+calibration: {precision: 1%, max_duration: 24s}
 load: {rates: [60], duration: 4s, warmup: 500ms, replications: 1}
 checks: {speedup_tolerance: 3%}
 """
@@ -34,7 +34,17 @@ servers:
   torchserve: {kind: torchserve}
 calibration: {batch_sizes: [1, 4, 16], precision: 20%, max_duration: 5s}
 load: {rates: []}
-checks: {speedup_tolerance: 50%, affine_tolerance: 50%, ceiling_tolerance: 100%}
+checks: {speedup_tolerance: 50%, affine_tolerance: 50%, ceiling_tolerance: 100%, capacity_tolerance: 90%}
+"""
+
+TWO_INSTANCES = """
+name: two
+model: {zoo: calibrated, c: 8ms, m: 4ms}
+servers:
+  triton:     {kind: triton, instances: 2, max_batch_size: 8}
+  torchserve: {kind: torchserve, instances: 2, max_batch_size: 8}
+calibration: {batch_sizes: [1, 4, 8], precision: 10%, max_duration: 6s}
+load: {rates: []}
 """
 
 
