@@ -76,7 +76,7 @@ def run_load(
     requests = build_requests(
         endpoint.kind, endpoint.protocol, endpoint.host, endpoint.port, endpoint.model, payloads, seed
     )
-    offsets_ns, rng = planned(load, seed, 0, 1)  # as the first point of a run
+    offsets_ns, rng = planned(load, load.rates_per_s[0], (seed, 0, 1))  # as the first point of a run
     order = rng.integers(len(requests), size=len(offsets_ns)).astype(np.uint32)
     recorder = Recorder(offsets_ns)
     scenario = _scenario(endpoint, load, seed)

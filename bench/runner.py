@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -20,6 +21,7 @@ from bench.analysis.calibration import precise_enough
 from bench.analysis.capacity import CAPACITY, OCCUPANCY
 from bench.analysis.load import Counted, Point, is_valid
 from bench.analysis.run import Analysis, analyse
+from bench.analysis.search import goal_of, probe_of
 from bench.artifacts.build import Artifact, build
 from bench.errors import BenchError, MeasurementInvalid
 from bench.experiments import answers, calibration, open_loop, saturation
@@ -27,6 +29,7 @@ from bench.experiments.calibration import Calibration, Sample
 from bench.experiments.saturation import Saturated
 from bench.experiments.subject import Subject
 from bench.load.recorder import Recorder
+from bench.measure.search import Goal, Probe, bracket, next_rate
 from bench.models.model import ServedModel
 from bench.models.prepare import prepare
 from bench.progress import Tell
@@ -41,6 +44,7 @@ from bench.store import FORMAT_VERSION, RunFolder
 
 T = TypeVar("T")
 MOST_REPEATS = 2
+SEARCH_SEED = 1_000_000  # no index of a rate
 SATURATION_SHARE = 0.3  # of calibration.max_duration; the rest goes to batches one at a time
 CAPACITY_VISITS, CAPACITY_VISIT_S = 5, 1.0
 FEWEST_CAPACITY_VISITS, CAPACITY_S = 3, 8.0  # of a model whose batches take long
@@ -83,10 +87,8 @@ class Finished:
 def run_scenario(scenario: Scenario, options: Options, tell: Tell) -> Finished:
     """The main job. What was measured before an error or Ctrl-C is on disk, analysed and returned with it."""
     RunFolder.check(options.out)
-    for rate_index in range(len(scenario.load.rates_per_s)):
-        open_loop.planned(
-            scenario.load, scenario.seed, rate_index, 1
-        )  # a trace that cannot be replayed is told before minutes are spent
+    for rate_index, rate in enumerate(scenario.load.rates_per_s):  # a bad trace is told before minutes are spent
+        open_loop.planned(scenario.load, rate, (scenario.seed, rate_index, 1))
     runtime = ensure_runtime(cache_folder(), tell)
     model = prepare(scenario.model, runtime.python, cache_folder(), tell)
     artifacts = build_artifacts(scenario, model, options, tell)
@@ -141,9 +143,11 @@ def measure(job: Job, server: Server) -> None:
         saturate(job, running, loop, [off, *exact, *shared])
         running.withdraw([off, *rest])
         running.wait_for_processes(alone)
-        measure_capacity(job, running, loop, production)
+        capacity_per_s = measure_capacity(job, running, loop, production)
         for rate_index in range(len(job.scenario.load.rates_per_s)):
             load_rate(job, running, loop, production, rate_index)
+        if job.scenario.load.search is not None:
+            search(job, running, loop, production, goal_of(job.scenario, capacity_per_s))
 
 
 def calibrate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, exact: Sequence[Arm]) -> None:
@@ -188,17 +192,19 @@ def saturate(job: Job, running: RunningServer, loop: asyncio.Runner, arms: Seque
         job.folder.append("saturation", (saturation.row(name, OCCUPANCY, visit) for visit in taken))
 
 
-def measure_capacity(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm) -> None:
-    """Throughput at saturation of the model as the scenario serves it, with nothing else loaded."""
-    name = running.spec.name
+def measure_capacity(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm) -> float:
+    """Requests per second of the model as the scenario serves it, saturated and with nothing else loaded."""
+    name, rates = running.spec.name, list[float]()
     began = time.monotonic()
     for block in range(CAPACITY_VISITS):
         if block >= FEWEST_CAPACITY_VISITS and time.monotonic() - began > CAPACITY_S:
-            return
+            break
         job.tell(f"{name}: measuring the capacity", block / CAPACITY_VISITS)
         subject = _subject(job, running)
         visit = loop.run(_then_close(subject, saturation.saturate(subject, arm, block, CAPACITY_VISIT_S)))
         job.folder.append("saturation", [saturation.row(name, CAPACITY, visit)])
+        rates.append(visit.requests / visit.seconds)
+    return sum(rates) / len(rates)
 
 
 def load_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, rate_index: int) -> None:
@@ -206,33 +212,61 @@ def load_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, 
     wanted = job.scenario.load.replications
     valid = 0
     for replication in range(1, wanted + max(MOST_REPEATS, wanted) + 1):
-        valid += is_valid(load_point(job, running, loop, arm, rate_index, replication))
+        of = f"of {wanted}" if replication <= wanted else "(a repeat)"
+        rate = job.scenario.load.rates_per_s[rate_index]
+        label = f"{rate:g}/s, replication {replication} {of}"
+        seeds = (job.scenario.seed, rate_index, replication)
+        point = load_point(job, running, loop, arm, Planned(rate, replication, seeds, label))
+        valid += is_valid(point)
         if valid == wanted:
             return
 
 
-def load_point(
-    job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, rate_index: int, replication: int
-) -> Point:
+def search(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, goal: Goal) -> None:
+    """The highest rate that meets the objective: a point wherever the search wants the next one."""
+    probes: list[Probe] = []
+    made: Counter[float] = Counter()
+    while (rate := next_rate(goal, probes)) is not None and sum(made.values()) < 2 * goal.most:
+        made[rate] += 1
+        low, high = bracket(goal, probes)
+        label = f"searching between {low or goal.from_per_s:g} and {high or goal.to_per_s:g}/s, {rate:g}/s"
+        seeds = (job.scenario.seed, SEARCH_SEED, round(rate * 1e6), made[rate])
+        point = load_point(job, running, loop, arm, Planned(rate, made[rate], seeds, label, searched=True))
+        if is_valid(point):
+            probes.append(probe_of(point, goal))
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A point to be made: its rate, which repeat of it, where its randomness comes from, and what it is called."""
+
+    rate_per_s: float
+    replication: int
+    seeds: tuple[int, ...]
+    label: str
+    searched: bool = False
+
+
+def load_point(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, planned: Planned) -> Point:
     """One rate, one replication: the same schedule and payloads for every server."""
     plan, name = job.scenario.load, running.spec.name
-    rate = plan.rates_per_s[rate_index]
-    offsets_ns, rng = open_loop.planned(plan, job.scenario.seed, rate_index, replication)
+    rate, replication = planned.rate_per_s, planned.replication
+    offsets_ns, rng = open_loop.planned(plan, rate, planned.seeds)
     payloads = rng.integers(len(job.model.payloads), size=len(offsets_ns))
     recorder = Recorder(offsets_ns)
     subject = _subject(job, running, plan.protocol)
     pace = open_loop.Pace(rate, plan.warmup_s, plan.workers, plan.timeout_s)
     counted: Counted | None = None
     try:
-        of = f"of {plan.replications}" if replication <= plan.replications else "(a repeat)"
-        label = f"{rate:g}/s, replication {replication} {of}"
-        experiment = open_loop.run_point(subject, arm, recorder, payloads, plan.protocol, pace, label)
+        experiment = open_loop.run_point(subject, arm, recorder, payloads, plan.protocol, pace, planned.label)
         statistics = loop.run(_then_close(subject, experiment))
         executions = sum(count for count, _ in statistics.batches.values()) or None
         counted = Counted(statistics.requests, statistics.queue_s, statistics.compute_s, executions)
     finally:
         rows, generator, offered = open_loop.measured(recorder)
-        point = Point(name, rate, replication, plan.warmup_s, plan.duration_s, rows, counted, generator, offered)
+        point = Point(
+            name, rate, replication, plan.warmup_s, plan.duration_s, rows, counted, generator, offered, planned.searched
+        )
         job.folder.write_point(point)
     return point
 

@@ -36,6 +36,7 @@ FIT_COLUMNS = [
     "shape", "lack_of_fit_p", "max_residual", "samples",
 ]  # fmt: skip
 POINT_KEY = b"serve-bench point"
+SEARCHED = "search-"
 
 
 class RunFolder:
@@ -117,7 +118,8 @@ class RunFolder:
         }  # fmt: skip
         table = pa.Table.from_pandas(point.rows, preserve_index=False)
         table = table.replace_schema_metadata({POINT_KEY: json.dumps(about).encode()})
-        name = f"rate={_plain(point.rate_per_s)}-replication={point.replication}.parquet"
+        what = SEARCHED if point.searched else ""
+        name = f"{what}rate={_plain(point.rate_per_s)}-replication={point.replication}.parquet"
         _write_parquet(table, self._samples(point.server) / name)
 
     def server_folder(self, server: str) -> Path:
@@ -199,10 +201,11 @@ class RunFolder:
         empty = pd.DataFrame(columns=CALIBRATION_COLUMNS)
         samples = _read_calibration(calibration) if calibration.exists() else empty
         points = [point for server in scenario.servers for point in self._points(server.name)]
+        searched = [point for server in scenario.servers for point in self._points(server.name, SEARCHED)]
         answers = self._answers([server.name for server in scenario.servers])
         unproven = dict(manifest.get("unproven_batches", {}))
         tables = {name: self._raw_table(name, columns) for name, columns in RAW_COLUMNS.items()}
-        return RawRun(scenario, samples, tuple(points), answers, unproven, tables)
+        return RawRun(scenario, samples, tuple(points), answers, unproven, tables, tuple(searched))
 
     def _raw_table(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
         """Names stay text; everything else is a number, NaN where it cannot be read."""
@@ -213,9 +216,9 @@ class RunFolder:
         numbers = [column for column in columns if column not in TEXT_COLUMNS]
         return frame.assign(**{column: pd.to_numeric(frame[column], errors="coerce") for column in numbers})
 
-    def _points(self, server: str) -> list[Point]:
+    def _points(self, server: str, what: str = "") -> list[Point]:
         points = []
-        for file in (self.path / "samples" / server).glob("rate=*.parquet"):
+        for file in (self.path / "samples" / server).glob(f"{what}rate=*.parquet"):
             try:
                 table = pq.read_table(file)
             except pa.ArrowInvalid:
@@ -225,7 +228,17 @@ class RunFolder:
             use, plan = about.pop("generator", None), about.pop("offered", None)
             generator, offered = Generator(**use) if use else None, Offered(**plan) if plan else None
             rows = table.to_pandas()
-            points.append(Point(server, rows=rows, counted=counted, generator=generator, offered=offered, **about))
+            points.append(
+                Point(
+                    server,
+                    rows=rows,
+                    counted=counted,
+                    generator=generator,
+                    offered=offered,
+                    searched=bool(what),
+                    **about,
+                )
+            )
         return sorted(points, key=lambda point: (point.rate_per_s, point.replication))
 
     def _answers(self, servers: Sequence[str]) -> Answers | None:

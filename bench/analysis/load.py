@@ -81,6 +81,7 @@ class Point:
     counted: Counted | None
     generator: Generator | None = None
     offered: Offered | None = None
+    searched: bool = False  # one of `load.search`, not of `load.rates`
 
     @property
     def label(self) -> str:

@@ -22,6 +22,7 @@ from bench.analysis.capacity import (
 )
 from bench.analysis.load import LOAD_COLUMNS, Point, load_row, objective_verdict, rate_verdicts, rates
 from bench.analysis.own_clock import own_clock_verdicts
+from bench.analysis.search import Found, found, search_verdict
 from bench.analysis.tables import RAW_COLUMNS
 from bench.analysis.verdict import Outcome, Verdict, exit_code
 from bench.scenario.spec import External, Scenario
@@ -49,6 +50,7 @@ class RawRun:
     answers: Answers | None
     unproven: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    searched: tuple[Point, ...] = ()
 
     def table(self, name: str, server: str) -> pd.DataFrame:
         """One server's rows of a raw table; empty where there is none."""
@@ -128,9 +130,17 @@ def analyse(raw: RawRun) -> Analysis:
         verdicts += rate_verdicts(points, scenario.load.replications)
         if objective is not None:
             verdicts.append(objective_verdict(points, objective.percentile, objective.response_time_s))
+    looked: list[Found] = []
+    for server in scenario.servers if scenario.load.search is not None else ():
+        mine = [point for point in raw.searched if point.server == server.name]
+        looked.append(found(scenario, server.name, mine, served))
+        verdicts.append(search_verdict(looked[-1]))
     objective_s = objective.response_time_s if objective is not None else None
     load = pd.DataFrame([load_row(p, objective_s) for p in raw.points], columns=list(LOAD_COLUMNS))
-    tables = {"capacity": pd.DataFrame(map(asdict, served), columns=[f.name for f in fields(Capacity)])}
+    tables = {
+        "search": pd.DataFrame(map(asdict, looked), columns=[f.name for f in fields(Found)]),
+        "capacity": pd.DataFrame(map(asdict, served), columns=[f.name for f in fields(Capacity)]),
+    }
     return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences, tables)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,17 +39,18 @@ class Pace:
     timeout_s: float = 30.0
 
 
-def planned(load: Load, seed: int, rate_index: int, replication: int) -> tuple[NDArray[np.int64], np.random.Generator]:
+def planned(load: Load, rate_per_s: float, seeds: Sequence[int]) -> tuple[NDArray[np.int64], np.random.Generator]:
     """A point's schedule, and the randomness for its payloads: the same for every server.
 
-    Raises ScenarioError for a trace file that cannot be used.
+    seeds: the scenario's, and what tells the point from the others of a run. Raises ScenarioError for a trace file that
+    cannot be used.
     """
-    seeds = np.random.SeedSequence([seed, rate_index, replication]).generate_state(2)
+    schedule_seed, payload_seed = np.random.SeedSequence(list(seeds)).generate_state(2)
     offsets_ns = schedule(
-        load.arrivals.kind, load.rates_per_s[rate_index], load.warmup_s + load.duration_s, int(seeds[0]),
+        load.arrivals.kind, rate_per_s, load.warmup_s + load.duration_s, int(schedule_seed),
         load.arrivals.parameters, warmup_s=load.warmup_s,
     )  # fmt: skip
-    return offsets_ns, np.random.default_rng(seeds[1])
+    return offsets_ns, np.random.default_rng(payload_seed)
 
 
 async def run_point(

@@ -29,7 +29,10 @@ UNITS = {
 
 def print_run(console: Console, analysis: Analysis) -> None:
     """Fits, speedups, load and verdicts, then the sentences."""
-    tables = (_fits(analysis), _speedups(analysis), _capacity(analysis), _load(analysis), _verdicts(analysis.verdicts))
+    tables = (
+        _fits(analysis), _speedups(analysis), _capacity(analysis), _load(analysis), _searches(analysis),
+        _verdicts(analysis.verdicts),
+    )  # fmt: skip
     for table in tables:
         if table.row_count:
             console.print(table)
@@ -119,6 +122,20 @@ def _load(analysis: Analysis) -> Table:
             *(quantity.ms(row[name]) for name in parts),
             _state(row),
             style=None if row["valid"] else STYLES["invalid"],
+        )
+    return table
+
+
+def _searches(analysis: Analysis) -> Table:
+    table = _table("Highest rate within the objective", "server", "objective", "per s", "rates", "replications")
+    rows = analysis.tables["search"] if "search" in analysis.tables else pd.DataFrame()
+    for row in rows.to_dict("records"):
+        table.add_row(
+            str(row["server"]),
+            f"p{row['percentile']:g} within {quantity.milliseconds(row['objective_s'])}",
+            quantity.with_interval(row["rate_per_s"], row["lo_per_s"], row["hi_per_s"]) if row["found"] else row["why"],
+            str(row["rates"]),
+            str(row["replications"]),
         )
     return table
 

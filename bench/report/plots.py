@@ -127,6 +127,7 @@ def _response_vs_load(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
                 capsize=3,
                 label=f"{server}, {column.split('_')[1]}",
             )
+    _highest_rates(axes, analysis)
     if raw.scenario.slo is not None:
         objective = raw.scenario.slo
         label = f"objective, p{objective.percentile:g} within"
@@ -139,6 +140,15 @@ def _response_vs_load(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     return _finish(axes, True)
+
+
+def _highest_rates(axes: Axes, analysis: Analysis) -> None:
+    """A band for the interval of the highest rate, where it was searched for."""
+    rows = analysis.tables["search"].to_dict("records") if "search" in analysis.tables else []
+    for server, colour in zip(analysis.fits, cycle(COLOURS), strict=False):
+        for row in (row for row in rows if row["server"] == server and row["found"]):
+            label = f"{server}, highest rate within the objective: {row['rate_per_s']:.3g}/s"
+            axes.axvspan(row["lo_per_s"], row["hi_per_s"], color=colour, alpha=0.2, label=label)
 
 
 def _latency_budget(axes: Axes, _raw: RawRun, analysis: Analysis) -> bool:

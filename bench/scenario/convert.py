@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.scenario import spec
 from bench.scenario.arrivals_convert import to_arrivals
 from bench.scenario.batch_sizes import default_batch_sizes
-from bench.scenario.form import LoadForm, ScenarioForm, ServerForm
+from bench.scenario.form import LoadForm, ScenarioForm, SearchForm, ServerForm
 from bench.scenario.model_form import AnyModelForm, ResNet18Form, times_of
 
 
@@ -42,7 +42,12 @@ def to_load(form: LoadForm, folder: Path) -> spec.Load:
         protocol=form.protocol,
         workers=form.workers,
         timeout_s=form.timeout,
+        search=_search(form.search),
     )
+
+
+def _search(form: SearchForm | None) -> spec.Search | None:
+    return None if form is None else spec.Search(form.from_, form.to, form.resolution, form.replications)
 
 
 def _model(form: AnyModelForm) -> spec.Model:

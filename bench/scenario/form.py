@@ -16,6 +16,7 @@ from bench.scenario.values import Choice, Duration, Fraction, Name, Number, Whol
 _SERVER = spec.Server(name="", kind="triton")
 _CALIBRATION = spec.Calibration()
 _LOAD = spec.Load()
+_SEARCH = spec.Search()
 _SLO = spec.Objective()
 _CHECKS = spec.Checks()
 
@@ -27,6 +28,7 @@ POSITIVE_DURATION = Duration()
 MOST_BATCH_SIZES = 64
 _COUNT = Whole(1, 1024)
 QUEUE_SIZE = Whole(1, JOB_QUEUE_SIZE)
+RATE = Number(0, 1e6)
 
 
 def _time(seconds: float, description: str) -> Any:
@@ -114,6 +116,23 @@ class CalibrationForm(Form):
     )
 
 
+class SearchForm(Form):
+    """The highest rate whose percentile meets the objective, by bisection with replications."""
+
+    from_: Annotated[float, RATE] = Field(
+        default=_SEARCH.from_per_s,
+        alias="from",
+        description="arrivals per second below which it does not look, and where it starts without a capacity",
+    )
+    to: Annotated[float | None, RATE] = Field(
+        default=_SEARCH.to_per_s, description="arrivals per second above which it does not look; without it, no limit"
+    )
+    resolution: Annotated[float, Fraction()] = _share(_SEARCH.resolution, "how close the answer is wanted")
+    replications: Annotated[int, _COUNT] = Field(
+        default=_SEARCH.replications, description="repeats of the rates about the answer"
+    )
+
+
 class LoadForm(Form):
     """Open-loop load: requests are sent when planned, whatever the server does."""
 
@@ -122,7 +141,7 @@ class LoadForm(Form):
         description="how the arrivals are spread over time: poisson, constant, or a kind with its parameters such as "
         + ", ".join(EXAMPLES.values()),
     )
-    rates: Annotated[tuple[Annotated[float, Number(0, 1e6)], ...], BeforeValidator(_items)] = Field(
+    rates: Annotated[tuple[Annotated[float, RATE], ...], BeforeValidator(_items)] = Field(
         default=_LOAD.rates_per_s,
         description="arrivals per second, one measured point for each",
         json_schema_extra={"default": list(_LOAD.rates_per_s)},
@@ -138,6 +157,9 @@ class LoadForm(Form):
     workers: Annotated[int, _COUNT] = Field(default=_LOAD.workers, description="processes of the load generator")
     timeout: Annotated[float, POSITIVE_DURATION] = _time(
         _LOAD.timeout_s, "a request without an answer is given up then"
+    )
+    search: SearchForm | None = Field(
+        default=None, description="find the highest rate that meets the objective, which `slo` has; {} for the defaults"
     )
 
 

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from bench.errors import Problem
 from bench.scenario import spec
 from bench.scenario.batch_sizes import batch_size_problems
-from bench.scenario.form import BATCH_SIZE, KIND, PORT, POSITIVE_DURATION, QUEUE_DELAY, QUEUE_SIZE
+from bench.scenario.form import BATCH_SIZE, KIND, PORT, POSITIVE_DURATION, QUEUE_DELAY, QUEUE_SIZE, RATE
 from bench.scenario.kinds import LIMITS, KindLimits
 from bench.scenario.tree import Path, Tree
 from bench.scenario.units import duration_text
@@ -47,6 +47,7 @@ def rule_problems(tree: Tree) -> Iterator[Problem]:
     limits = {server.name: server.max_batch_size for server in servers if server.max_batch_size is not None}
     yield from batch_size_problems(tree, limits)
     yield from _different_rates(tree)
+    yield from _search_with_an_objective(tree)
 
 
 def _operands(tree: Tree, name: str) -> _Operands:
@@ -143,3 +144,18 @@ def _different_rates(tree: Tree) -> Iterator[Problem]:
             found = tree.found(path, f"{show(rate)}, {count} times")
             hint = "load.replications repeats a point"
             yield Problem(tree.line(path), dotted(path), "each rate once", found, hint)
+
+
+def _search_with_an_objective(tree: Tree) -> Iterator[Problem]:
+    """A search needs something to meet, and a range to look in."""
+    path: Path = ("load", "search")
+    if not isinstance(tree.at(*path), dict):
+        return
+    if not isinstance(tree.at("slo"), dict):
+        hint = "add slo: {percentile: 99, response_time: 60ms}, or leave load.search out"
+        yield Problem(tree.line(path), dotted(path), "an objective to meet: the key slo", "none", hint)
+    first = _read(RATE, tree, (*path, "from"), spec.Search().from_per_s)
+    last = _read(RATE, tree, (*path, "to"), None)
+    if first is not None and last is not None and last <= first:
+        to = (*path, "to")
+        yield Problem(tree.line(to), dotted(to), f"more than from, {first:g}", tree.found(to, f"{last:g}"), "")

@@ -85,6 +85,16 @@ class Arrivals:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """`load.search`: the highest rate that meets the objective. resolution: of the answer, as a fraction."""
+
+    from_per_s: float = 10.0
+    to_per_s: float | None = None
+    resolution: float = 0.03
+    replications: int = 3
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     """Open-loop points: every rate for `duration_s` after `warmup_s`, `replications` times."""
 
@@ -96,6 +106,7 @@ class Load:
     protocol: Protocol = "http"
     workers: int = 1  # processes of the load generator
     timeout_s: float = 30.0  # after which a request is given up
+    search: Search | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,6 +241,16 @@ RULE_PROBLEMS = [
         [(4, "servers.t.max_queue_size", "at least max_batch_size, 16, found 15")],
     ),
     Broken(
+        "search without an objective",
+        TRITON + "load: {search: {}}\n",
+        [(5, "load.search", "an objective to meet: the key slo, found none")],
+    ),
+    Broken(
+        "search in no range",
+        TRITON + "slo: {}\nload: {search: {from: 50, to: 20}}\n",
+        [(6, "load.search.to", "more than from, 50, found 20")],
+    ),
+    Broken(
         "delay longer than the default objective",
         triton("max_queue_delay: 61ms") + "slo: {percentile: 95}\n",
         [(4, "servers.t.max_queue_delay", "below slo.response_time, 60ms")],

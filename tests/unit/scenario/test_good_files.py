@@ -17,6 +17,7 @@ from bench.scenario.spec import (
     Objective,
     ResNet18,
     Scenario,
+    Search,
     Server,
 )
 from bench.scenario.stored import from_json, to_json
@@ -38,7 +39,7 @@ def test_the_shipped_quickstart_is_read_in_full() -> None:
         calibration=Calibration((1, 2, 3, 4, 6, 8, 12, 16), 0.03, 40.0),
         load=Load(Arrivals("poisson"), (50.0, 100.0), 6.0, 1.0, 2),
         slo=Objective(99.0, 0.1),
-        checks=Checks(0.1, 0.15, 0.1, 1e-4),
+        checks=Checks(0.1, 0.15, 0.1, 1e-4, 0.15),
         seed=1,
     )
 
@@ -139,3 +140,11 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> N
 def test_triton_may_send_a_batch_without_any_delay(load: LoadText) -> None:
     text = SMALLEST.replace("{kind: triton}", "{kind: triton, max_queue_delay: 0}")
     assert load(text).servers[0].max_queue_delay_s == 0.0
+
+
+def test_a_search_has_defaults_and_its_range_may_be_given(load: LoadText) -> None:
+    text = "name: a\nmodel: {zoo: digits-cnn}\nservers: {triton: {kind: triton}}\nslo: {response_time: 60ms}\n"
+    assert load(text).load.search is None
+    assert load(text + "load: {search: {}}\n").load.search == Search(10.0, None, 0.03, 3)
+    given = load(text + "load: {search: {from: 50, to: 400, resolution: 2%, replications: 5}}\n").load.search
+    assert given == Search(50.0, 400.0, 0.02, 5)

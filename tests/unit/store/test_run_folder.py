@@ -48,7 +48,8 @@ def test_a_run_lies_in_a_folder_of_its_own_below_the_name_of_its_scenario(tmp_pa
 def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
     files = {str(path.relative_to(run.path)) for path in run.path.rglob("*") if path.is_file()}
     assert files == {
-        "manifest.json", "calibration.csv", "fit.csv", "speedup.csv", "load.csv", "verdicts.csv", "capacity.csv",
+        "manifest.json", "calibration.csv", "fit.csv", "speedup.csv", "load.csv", "verdicts.csv",
+        "capacity.csv", "search.csv",
         *(
             f"samples/{server}/{name}.parquet"
             for server in ("triton", "torchserve")
