@@ -168,6 +168,8 @@ def calibrate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, 
     finally:
         job.folder.append_calibration(name, (asdict(sample) for sample in taken.samples))
         job.manifest["unproven_batches"][name] = taken.unproven
+        if taken.unsettled:
+            job.notes.append(f"{name}: times had not settled when the warm-up ended: {', '.join(taken.unsettled)}")
 
 
 def saturate(job: Job, running: RunningServer, loop: asyncio.Runner, arms: Sequence[Arm]) -> None:

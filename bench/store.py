@@ -30,10 +30,11 @@ from bench.errors import ScenarioError
 from bench.scenario.stored import from_json
 
 FORMAT_VERSION = 1
-CALIBRATION_COLUMNS = ["server", "layer", "batch_size", "repeat", "time_s", "block"]
+CALIBRATION_COLUMNS = ["server", "layer", "batch_size", "repeat", "time_s", "block", "visit"]
 FIT_COLUMNS = [
     "c_s", "c_lo_s", "c_hi_s", "m_s", "m_lo_s", "m_hi_s", "ceiling", "ceiling_lo", "ceiling_hi",
     "shape", "lack_of_fit_p", "max_residual", "samples",
+    "holds_from", "knee_lo", "knee_hi", "c_median_s", "m_median_s", "unbounded", "extrapolation", "largest_batch",
 ]  # fmt: skip
 POINT_KEY = b"serve-bench point"
 SEARCHED = "search-"
@@ -85,7 +86,8 @@ class RunFolder:
 
     def append_calibration(self, server: str, samples: Iterable[Mapping[str, Any]]) -> None:
         """Adds rows to calibration.csv."""
-        frame = pd.DataFrame([{"server": server, **sample} for sample in samples], columns=CALIBRATION_COLUMNS)
+        rows = [{"server": server, "visit": 0, **sample} for sample in samples]
+        frame = pd.DataFrame(rows, columns=CALIBRATION_COLUMNS)
         file = self.path / "calibration.csv"
         frame.to_csv(file, mode="a", header=not file.exists(), index=False)
 
@@ -156,6 +158,7 @@ class RunFolder:
             "relative_error",
             "holds",
             "layer",
+            "outcome",
         ]
         self._table("speedup", [asdict(row) for row in analysis.speedups], names)
         analysis.load.to_csv(self.path / "load.csv", index=False, columns=list(LOAD_COLUMNS))
@@ -266,10 +269,11 @@ def _write_parquet(table: pa.Table, file: Path) -> None:
 
 
 def _read_calibration(file: Path) -> pd.DataFrame:
-    """Names stay text, also those that look like numbers or like nothing."""
-    numbers = ["batch_size", "repeat", "time_s", "block"]
+    """Names stay text, also those that look like numbers or like nothing; without visits, there is one in a block."""
+    numbers = ["batch_size", "repeat", "time_s", "block", "visit"]
     names = {"server": str, "layer": str}
     frame = pd.read_csv(file, dtype=names, keep_default_na=False, na_values={column: [""] for column in numbers})
+    frame = frame if "visit" in frame else frame.assign(visit=0)
     return frame.assign(**{column: pd.to_numeric(frame[column]) for column in numbers if column in frame})
 
 

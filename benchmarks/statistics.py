@@ -23,6 +23,7 @@ import numpy as np
 
 from bench.environment import describe
 from benchmarks.statistics_document import markdown
+from benchmarks.statistics_knee import alarm_studies, knee_studies, line_studies
 from benchmarks.statistics_rows import Row, ShapeRow, rows_of, shape_row
 from benchmarks.statistics_shapes import ShapeStudy, shape_studies
 from benchmarks.statistics_studies import Found, Study, studies
@@ -36,7 +37,7 @@ PROCESSES = 2
 
 @cache
 def _studies() -> tuple[list[Study], list[ShapeStudy]]:
-    return studies(), shape_studies()
+    return [*studies(), *knee_studies(), *line_studies(), *alarm_studies()], shape_studies()
 
 
 def _chunk(number: int, seed: Sequence[int], count: int) -> list[Sequence[Found]]:

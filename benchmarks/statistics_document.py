@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
+from bench.analysis.response import PERCENTILES
 from bench.report.quantity import share
 from benchmarks.groups import table
 from benchmarks.statistics_rows import Row, ShapeRow, Share
@@ -21,6 +23,15 @@ against those of a typical visit, 1.7 % above the time without noise. "Blocks no
 for independent: a drift then makes its intervals too wide, and levels those of c and m too narrow. Where levels last
 for several blocks, c and m of a run are less certain than its blocks tell; their ratio is not touched. "Until both are
 within" is a run that ends as soon as c and m are precise enough: that favours runs whose intervals came out narrow."""
+KNEE_NOTE = """\
+Given: simulations in which a knee was told; the others say another shape. The knee's bias is that of the middle of its
+interval."""
+LINE_NOTE = """\
+Of the batch size that lies furthest from the line, where T(B) is one: the interval is made for all sizes together, so
+that the worst of them may be picked. What the fit takes up itself, and levels of blocks, make it too wide."""
+ALARM_NOTE = """\
+How often the report speaks of a throughput that falls, of a speedup above the ceiling, or of a drift, in data that have
+none: a throughput that is the same at all batch sizes, a line with c/m = 2. At most 5 % is promised."""
 PERCENTILE_NOTE = """\
 Bounded: simulations in which the interval has an upper end; where the values beyond the percentile are few or come in
 few bunches it has none. Given: simulations with an interval at all; one run is refused when it is too short to be cut
@@ -33,9 +44,13 @@ Two arms of the same truth, compared within blocks by `paired_ratio`: how often 
 is promised."""
 SHAPE_NOTE = """\
 What `shape_of` tells of a known curve, with 3 % of spikes of 5 × the time. Sizes: 1, 2, 3, 4, 6, 8, 12, 16, or off that
-grid 1, 3, 5, 7, 10, 13, 20, 24, 32. At least 98 % is promised for lines, else 95 %."""
+grid 1, 3, 5, 7, 10, 13, 20, 24, 32; the ends are visited as often as all between. At least 98 % is promised for lines,
+else 95 %."""
 
 FIT = ("c", "m", "ceiling")
+SPEEDUPS = ("speedup", "speedup at the largest B", "measured ceiling")
+PERCENTILE_NAMES = tuple(f"p{q:g}" for q in PERCENTILES)
+ALARMS = ("falling throughput", "S above the ceiling", "drift")
 
 
 def markdown(rows: Sequence[Row], shapes: Sequence[ShapeRow], facts: Mapping[str, str]) -> str:
@@ -60,28 +75,32 @@ def markdown(rows: Sequence[Row], shapes: Sequence[ShapeRow], facts: Mapping[str
         parts.append("\n".join(lines))
     for title, chosen, note in (
         ("c, m and the ceiling of a fit", [row for row in rows if row.interval.split(",")[0] in FIT], NOISE_NOTE),
-        ("Speedup and measured ceiling", _named(rows, ("speedup", "measured ceiling")), ""),
-        ("Percentiles of response times", _named(rows, ("p50", "p99")), PERCENTILE_NOTE),
+        ("c, m and the ceiling beyond a knee", [row for row in rows if row.interval.endswith("knee")], KNEE_NOTE),
+        ("Distance from the line", _named(rows, ("off the line by, at its worst",)), LINE_NOTE),
+        ("Speedup and measured ceiling", _named(rows, SPEEDUPS), ""),
+        ("Percentiles of response times", [row for row in rows if row.interval in PERCENTILE_NAMES], PERCENTILE_NOTE),
         ("Growth of the response time", _named(rows, ("growth of response",)), GROWTH_NOTE),
         ("Two arms that are alike", _named(rows, ("A/A",)), ALIKE_NOTE),
+        ("What is told beside the figures, of data without it", _named(rows, ALARMS), ALARM_NOTE),
     ):
-        parts += [f"## {title}", _coverage(chosen, title.startswith("Percentiles"), title.startswith("Two"))]
+        parts += [f"## {title}", _coverage(chosen, title)]
         parts += [note] if note else []
     parts += ["## Shapes of T(B)", _shapes(shapes), SHAPE_NOTE]
     parts += ["## Made on", "\n".join(f"- {name}: {value}" for name, value in facts.items())]
     return "\n\n".join(parts) + "\n"
 
 
-def _coverage(rows: Sequence[Row], percentiles: bool, alike: bool) -> str:
-    head = ["interval", "noise", "data", "false alarms" if alike else "coverage", "bias", "verdict"]
-    if percentiles:
-        head += ["given", "bounded"]
-    return table(head, [_cells(row, percentiles) for row in rows])
+def _coverage(rows: Sequence[Row], title: str) -> str:
+    alarms = title.startswith(("Two", "What"))
+    bounded = title.startswith(("Percentiles", "c, m and the ceiling beyond"))
+    head = ["told" if title.startswith("What") else "interval", "noise", "data"]
+    head += ["false alarms" if alarms else "coverage", "bias", "verdict", *(["given", "bounded"] if bounded else [])]
+    return table(head, [_cells(row, bounded) for row in rows])
 
 
 def _cells(row: Row, percentiles: bool) -> list[str]:
     verdict = row.verdict if row.promised else f"({row.verdict})"
-    bias = f"{row.bias * 100:+.2f} %"
+    bias = "–" if math.isnan(row.bias) else f"{row.bias * 100:+.2f} %"
     if row.noise.startswith("M/M/1") and row.interval.startswith("growth") and float(row.noise.split()[1]) < 1:
         bias = f"{row.bias:+.1g}"
     cells = [row.interval, row.noise, row.design, _percent(row.covered), bias, verdict]
@@ -101,7 +120,7 @@ def _shapes(rows: Sequence[ShapeRow]) -> str:
 
 def _visits(row: ShapeRow) -> str:
     study = row.study
-    return f"{len(study.sizes)} sizes to {study.sizes[-1]:g}, {study.blocks} visits each, {share(study.sd)}"
+    return f"{len(set(study.sizes))} sizes to {study.sizes[-1]:g}, {study.blocks} blocks, {share(study.sd)}"
 
 
 def _named(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from bench.theory.shape import Kind, shape_of
 from benchmarks.statistics_noise import SPIKE, SPIKE_SHARE
-from benchmarks.statistics_studies import SIZES
+from benchmarks.statistics_studies import VISITS
 
 Floats = NDArray[np.float64]
 
-OFF_GRID = np.array([1.0, 3, 5, 7, 10, 13, 20, 24, 32])
+OFF_GRID = np.array([1.0, 1, 1, 1, 3, 5, 7, 10, 13, 20, 24, 32, 32, 32, 32])
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class ShapeStudy:
-    """One curve at some sizes, `blocks` visits to each, normal noise of `sd` and spikes in 3 % of the visits."""
+    """One curve, visited at these sizes in each block; normal noise of `sd` and spikes in 3 % of the visits."""
 
     curve: Curve
     sizes: tuple[float, ...]
@@ -77,9 +77,9 @@ CURVES = (
 
 
 def shape_studies() -> list[ShapeStudy]:
-    """Every curve at both sets of sizes; 10 visits to each size and 2 % noise, and 30 with 3 %."""
+    """Every curve at both sets of sizes; 10 blocks and 2 % noise, and 30 with 3 %."""
     return [
         ShapeStudy(curve, tuple(sizes.tolist()), blocks, sd)
         for curve in CURVES
-        for sizes, blocks, sd in ((SIZES, 10, 0.02), (SIZES, 30, 0.03), (OFF_GRID, 10, 0.02))
+        for sizes, blocks, sd in ((VISITS, 10, 0.02), (VISITS, 30, 0.03), (OFF_GRID, 10, 0.02))
     ]

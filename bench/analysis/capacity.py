@@ -11,12 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from bench.analysis.calibration import Speedup, visits
+from bench.analysis.calibration import visits
+from bench.analysis.law import LayerFit
+from bench.analysis.speedups import Speedup, speedups_of
 from bench.analysis.verdict import Verdict, judge
 from bench.scenario.spec import Server
-from bench.theory.fit import AffineFit
 from bench.theory.interval import Interval
-from bench.theory.ratio import paired_ratio, speedup_interval
+from bench.theory.ratio import paired_ratio
 
 Floats = NDArray[np.float64]
 
@@ -58,13 +59,13 @@ def occupancy_layer(instances: int) -> str:
     return OCCUPANCY if instances == 1 else f"{OCCUPANCY}_n{instances}"
 
 
-def capacities(server: str, saturation: pd.DataFrame, fits: Mapping[str, AffineFit]) -> list[Capacity]:
+def capacities(server: str, saturation: pd.DataFrame, fits: Mapping[str, LayerFit]) -> list[Capacity]:
     """Of one server. saturation: its rows of saturation.csv; fits: by layer."""
     keys = ["purpose", "batching", "instances", "batch_size"]
     return [_capacity(server, saturation, own, fits) for _, own in saturation.groupby(keys, sort=True)]
 
 
-def _capacity(server: str, saturation: pd.DataFrame, own: pd.DataFrame, fits: Mapping[str, AffineFit]) -> Capacity:
+def _capacity(server: str, saturation: pd.DataFrame, own: pd.DataFrame, fits: Mapping[str, LayerFit]) -> Capacity:
     first = own.iloc[0]
     purpose, batching = str(first["purpose"]), int(first["batching"])
     n, size = int(first["instances"]), int(first["batch_size"])
@@ -90,8 +91,12 @@ def throughput_of(visited: pd.DataFrame) -> Interval:
     return Interval(mean, max(0.0, mean - half), mean + half)
 
 
-def _predicted(fit: AffineFit | None, instances: int, batch_size: int) -> float:
-    return math.nan if fit is None else float(fit.model.throughput_per_s(batch_size, instances))
+def _predicted(fit: LayerFit | None, instances: int, batch_size: int) -> float:
+    return (
+        math.nan
+        if fit is None or not fit.claims(batch_size)
+        else float(fit.model.throughput_per_s(batch_size, instances))
+    )
 
 
 def _scaling(saturation: pd.DataFrame, instances: int, batch_size: int) -> Interval | None:
@@ -124,51 +129,31 @@ def capacity_verdict(server: Server, measured: Sequence[Capacity], tolerance: fl
     return Verdict("capacity", server.name, subject, predicted, value, tolerance, outcome, why)
 
 
-def throughput_speedups(server: str, samples: pd.DataFrame, fit: AffineFit, tolerance: float) -> list[Speedup]:
+def throughput_speedups(server: str, samples: pd.DataFrame, fit: LayerFit, tolerance: float) -> list[Speedup]:
     """S(B) by throughput for every B > 1: that of saturated batches of B over that without batching, both of one
-    instance, beside B(c+m)/(c+Bm) of the fitted occupancy."""
+    instance, beside the S(B) of the fitted occupancy."""
     table, serial = visits(samples, OCCUPANCY), visits(samples, SERIAL_OCCUPANCY)
-    if 1 not in serial.columns:
-        return []
-    rows = []
-    for batch_size in (b for b in map(int, table.columns) if b > 1):
-        both = pd.concat([serial[1], table[batch_size]], axis=1, join="inner").dropna().to_numpy(dtype=np.float64)
-        if not len(both):
-            continue
-        measured = speedup_interval(both[:, 0], both[:, 1], batch_size)
-        predicted = float(fit.model.speedup(batch_size))
-        error = Interval(measured.value / predicted - 1, measured.lo / predicted - 1, measured.hi / predicted - 1)
-        holds = judge(error, tolerance)[0] == "holds"
-        rows.append(
-            Speedup(
-                server, batch_size, measured.value, measured.lo, measured.hi, predicted, error.value, holds, OCCUPANCY
-            )
-        )
-    return rows
+    return speedups_of(server, OCCUPANCY, table, serial[1], fit, tolerance) if 1 in serial.columns else []
 
 
 def throughput_speedup_verdicts(rows: Sequence[Speedup], tolerance: float) -> list[Verdict]:
     """One for each row."""
-    verdicts = []
-    for row in rows:
-        ends = (row.measured, row.measured_lo, row.measured_hi)
-        outcome, why = judge(Interval(*(end / row.predicted - 1 for end in ends)), tolerance)
-        verdicts.append(
-            Verdict(
-                "speedup at saturation", row.server, f"B={row.batch_size}", row.predicted, row.measured, tolerance,
-                outcome, why,
-            )
-        )  # fmt: skip
-    return verdicts
+    return [
+        Verdict(
+            "speedup at saturation", row.server, f"B={row.batch_size}", row.expected, row.measured, tolerance,
+            row.outcome, row.why,
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
-def between_the_layers(fits: Mapping[str, AffineFit]) -> str:
-    """What occupancy and path add to compute, as one sentence without a full stop; empty without all three."""
-    if not {"compute", OCCUPANCY, "path"} <= fits.keys():
+def between_the_layers(fits: Mapping[str, LayerFit]) -> str:
+    """What occupancy and path add to compute, as one sentence without a full stop; empty without lines of all three."""
+    if not {"compute", OCCUPANCY, "path"} <= {layer for layer, fit in fits.items() if fit.holds_from is not None}:
         return ""
     compute, occupancy, path = fits["compute"], fits[OCCUPANCY], fits["path"]
 
-    def more(longer: AffineFit, shorter: AffineFit) -> str:
+    def more(longer: LayerFit, shorter: LayerFit) -> str:
         c_ms, m_ms = ((a - b) * 1e3 for a, b in ((longer.c_s, shorter.c_s), (longer.m_s, shorter.m_s)))
         return f"{c_ms:+.2f} ms a batch and {m_ms:+.3f} ms a request"
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bench.analysis import answers as answer_checks
-from bench.analysis.calibration import LAW_LAYER, Speedup, fit_all, law_verdicts, speedups
+from bench.analysis.calibration import LAW_LAYER
 from bench.analysis.capacity import (
     OCCUPANCY,
     Capacity,
@@ -20,14 +20,18 @@ from bench.analysis.capacity import (
     throughput_speedup_verdicts,
     throughput_speedups,
 )
+from bench.analysis.law import LayerFit, fit_all
+from bench.analysis.law_notes import notes
+from bench.analysis.law_verdicts import law_verdicts
 from bench.analysis.load import LOAD_COLUMNS, Point, load_row, objective_verdict, rate_verdicts, rates
 from bench.analysis.own_clock import own_clock_verdicts
+from bench.analysis.response import response_table
 from bench.analysis.search import Found, found, search_verdict
+from bench.analysis.sentences import sentence
+from bench.analysis.speedups import Speedup, speedups
 from bench.analysis.tables import RAW_COLUMNS
 from bench.analysis.verdict import Outcome, Verdict, exit_code
 from bench.scenario.spec import External, Scenario
-from bench.theory.fit import AffineFit
-from bench.theory.law import plain_sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,15 @@ class RawRun:
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """What a run says. fits: server -> layer -> fit; sentences: server -> what batching means for it; tables: further
-    tables by name, each written as a CSV."""
+    tables by name, each written as a CSV; notes: server -> what else a reader of its fits has to know."""
 
-    fits: Mapping[str, Mapping[str, AffineFit]]
+    fits: Mapping[str, Mapping[str, LayerFit]]
     speedups: tuple[Speedup, ...]
     load: pd.DataFrame
     verdicts: tuple[Verdict, ...]
     sentences: Mapping[str, str]
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -83,10 +88,11 @@ def analyse(raw: RawRun) -> Analysis:
         verdicts += answer_checks.answer_verdicts(
             dict(raw.answers.served), raw.answers.expected, raw.answers.labels, checks.output_tolerance
         )
-    fits: dict[str, dict[str, AffineFit]] = {}
+    fits: dict[str, dict[str, LayerFit]] = {}
     rows: list[Speedup] = []
     sentences: dict[str, str] = {}
     served: list[Capacity] = []
+    noted: dict[str, tuple[str, ...]] = {}
     for server in scenario.servers:
         samples = raw.samples[raw.samples["server"] == server.name]
         fits[server.name] = fit_all(samples, checks.affine_tolerance)
@@ -98,17 +104,12 @@ def analyse(raw: RawRun) -> Analysis:
         verdicts.append(_batch_sizes(server.name, samples, raw.unproven.get(server.name, 0)))
         own = speedups(server.name, samples, fit, checks.speedup_tolerance)
         rows += own
-        verdicts += law_verdicts(
-            server.name, samples, fit, own,
-            precision=scenario.calibration.precision,
-            affine_tolerance=checks.affine_tolerance,
-            speedup_tolerance=checks.speedup_tolerance,
-            ceiling_tolerance=checks.ceiling_tolerance,
-        )  # fmt: skip
+        precision = scenario.calibration.precision
+        verdicts += law_verdicts(server.name, samples, fit, own, precision=precision, checks=checks)
         verdicts += own_clock_verdicts(server.name, server.kind, fits[server.name])
-        sentences[server.name] = ". ".join(
-            filter(None, (plain_sentence(fit.model, server.max_batch_size), between_the_layers(fits[server.name])))
-        )
+        said = (sentence(samples, fit, own, server.max_batch_size), between_the_layers(fits[server.name]))
+        sentences[server.name] = ". ".join(filter(None, said))
+        noted[server.name] = notes(samples, fit, own)
         occupancy = fits[server.name].get(OCCUPANCY)
         if occupancy is not None:
             by_throughput = throughput_speedups(server.name, samples, occupancy, checks.speedup_tolerance)
@@ -140,8 +141,9 @@ def analyse(raw: RawRun) -> Analysis:
     tables = {
         "search": pd.DataFrame(map(asdict, looked), columns=[f.name for f in fields(Found)]),
         "capacity": pd.DataFrame(map(asdict, served), columns=[f.name for f in fields(Capacity)]),
+        "response": response_table(measured, objective),
     }
-    return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences, tables)
+    return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences, tables, noted)
 
 
 def _missing(check: str, server: str, subject: str) -> Verdict:

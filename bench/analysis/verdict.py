@@ -43,6 +43,11 @@ def judge(error: Interval, tolerance: float) -> tuple[Outcome, str]:
     return "invalid", f"{text}: too wide for a tolerance of {tolerance:.0%}; raise calibration.max_duration"
 
 
+def relative(measured: Interval, expected: float) -> Interval:
+    """measured / expected − 1, `expected` above 0."""
+    return Interval(measured.value / expected - 1, measured.lo / expected - 1, measured.hi / expected - 1)
+
+
 def exit_code(verdicts: Iterable[Verdict]) -> int:
     """0 all hold, 4 one is invalid, 1 one fails: a figure that means nothing comes before one that is too small."""
     outcomes = {verdict.outcome for verdict in verdicts}

@@ -1,28 +1,36 @@
 """T(B) at exactly B: batch sizes in random order, block after block, until c and m are known well enough.
 
-A block visits every batch size once, and once the model with batching off. The first batches of a visit are dropped:
-they pay for the switch, a network on two cores some 10 % for its first few milliseconds. Two layers are timed:
-compute, what the server says it spent on the batch, with the executed batch size proven for each sample; path, what
-the client sees from its first write to the last answer. A model with a clock of its own tells a third: own_clock.
+A block visits every batch size, and once the model with batching off. Where to look for a line that is known to be one
+is its two ends (D-optimal: half of the visits at each); what a line is not shows between them. So the smallest and the
+largest size together get as many visits as all that lie between. The first batches of a visit are dropped: they pay for
+the switch, a network on two cores some 10 % for its first few milliseconds. Two layers are timed: compute, what the
+server says it spent on the batch, with the executed batch size proven for each sample; path, what the client sees from
+its first write to the last answer. A model with a clock of its own tells a third: own_clock.
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bench.errors import MeasurementInvalid
 from bench.experiments.subject import Subject, send_together
+from bench.measure.settling import settled
 from bench.scenario.arms import Arm
 from bench.servers.server import Statistics
 
-WARM_UP_BATCHES = 8
+WARM_UP_BATCHES = 60  # at most, and
+WARM_UP_S = 1.0
+FEWEST_TO_SETTLE = 9
 DROPPED_S = 0.015  # and one batch at the least
 KEPT_S = 0.025
 FEWEST_KEPT = 3
+LONG_S = 0.1  # one batch of such a time is enough for a visit: what a switch costs is nothing beside it
 ROWS_EVERY = 3  # beside the curve that counts; the time is better spent on that
 STATISTICS_PATIENCE_S = 2.0
 
@@ -32,6 +40,7 @@ class Sample:
     """One timed batch. block: the round in which it was taken; layer: compute, path, own_clock, or a variant of one.
 
     Variants: *_rows, one request of B rows; *_serial, requests one at a time with batching off (batch_size 1).
+    visit: which visit of the block to this batch size, repeat: which batch of the visit.
     """
 
     layer: str
@@ -39,17 +48,22 @@ class Sample:
     block: int
     repeat: int
     time_s: float
+    visit: int
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What to time: `rows_each` rows in each of `requests` requests sent together to an arm, in every n-th block."""
+    """What to time: `rows_each` rows in each of `requests` requests sent together to an arm.
+
+    In every n-th block, `times` times.
+    """
 
     variant: str
     arm: Arm
     requests: int
     rows_each: int
     every: int = 1
+    times: int = 1
 
     @property
     def batch_size(self) -> int:
@@ -58,20 +72,30 @@ class Visit:
 
 @dataclass(slots=True)
 class Calibration:
-    """Grows while it is measured, and is the caller's, so that an interrupted run keeps it. unproven: batches whose
-    executed size was not the asked one, left out of the samples."""
+    """Grows while it is measured, and is the caller's, so that an interrupted run keeps it.
+
+    unproven: batches whose executed size was not the asked one, left out of the samples. long: visits whose
+    batches take so long that one of them is enough. unsettled: what had not settled when its warm-up ended.
+    """
 
     samples: list[Sample]
     blocks: int = 0
     unproven: int = 0
+    unsettled: list[str] = field(default_factory=list)
+    long: set[Visit] = field(default_factory=set)
 
 
 def plan_visits(subject: Subject, arms: Sequence[Arm], off: Arm) -> tuple[Visit, ...]:
     """The visits of one block: every exact arm, the same sizes as rows where they are taken, and batching off."""
-    visits = [Visit("", arm, arm.max_batch_size, 1) for arm in arms]
+    sizes = [arm.max_batch_size for arm in arms]
+    at_each_end = max(1, math.ceil((len(sizes) - 2) / 2))
+    visits = [
+        Visit("", arm, size, 1, times=at_each_end if size in (min(sizes), max(sizes)) else 1)
+        for arm, size in zip(arms, sizes, strict=True)
+    ]
     visits.append(Visit("_serial", off, 1, 1))
     if subject.client.takes_rows:
-        visits += [Visit("_rows", off, 1, arm.max_batch_size, ROWS_EVERY) for arm in arms]
+        visits += [Visit("_rows", off, 1, size, ROWS_EVERY) for size in sizes]
     return tuple(visits)
 
 
@@ -91,14 +115,15 @@ async def calibrate(
     await subject.pool.open(max(visit.requests for visit in visits))
     for done, visit in enumerate(visits):
         subject.tell(f"{subject.server.spec.name}: warming up, batches of {visit.batch_size}", done / len(visits))
-        for repeat in range(WARM_UP_BATCHES):
-            await _time_batch(subject, visit, repeat)
+        await _warm_up(subject, visit, into)
     began = time.monotonic()
     while True:
-        for index in rng.permutation(len(visits)):
+        made: Counter[int] = Counter()
+        for index in rng.permutation(np.repeat(np.arange(len(visits)), [visit.times for visit in visits])).tolist():
             if into.blocks % visits[index].every:
                 continue
-            await _visit(subject, visits[index], into)
+            await _visit(subject, visits[index], made[index], into)
+            made[index] += 1
             subject.tell(
                 f"{subject.server.spec.name}: calibrating, block {into.blocks + 1}",
                 min(1.0, (time.monotonic() - began) / max_duration_s),
@@ -114,22 +139,42 @@ async def calibrate(
             return
 
 
-async def _visit(subject: Subject, visit: Visit, into: Calibration) -> None:
+async def _warm_up(subject: Subject, visit: Visit, into: Calibration) -> None:
+    """Batches of one size until their times have settled, or WARM_UP_BATCHES or WARM_UP_S are over."""
+    times_s: list[float] = []
+    began = time.monotonic()
+    for turn in range(WARM_UP_BATCHES):
+        timed = await _time_batch(subject, visit, turn)
+        if timed is not None:
+            times_s.append(timed["compute"])
+        if settled(times_s):
+            break
+        if time.monotonic() - began > WARM_UP_S and turn > 0:
+            break
+    if times_s and times_s[-1] >= LONG_S:
+        into.long.add(visit)
+    if len(times_s) >= FEWEST_TO_SETTLE and not settled(times_s):  # a second may hold too few to tell
+        into.unsettled.append(f"batches of {visit.batch_size}{' as rows' if visit.variant == '_rows' else ''}")
+
+
+async def _visit(subject: Subject, visit: Visit, number: int, into: Calibration) -> None:
     turn = 0
     began = time.monotonic()
-    while turn == 0 or time.monotonic() - began < DROPPED_S:
+    long = visit in into.long
+    while not long and (turn == 0 or time.monotonic() - began < DROPPED_S):
         await _time_batch(subject, visit, into.blocks + turn)
         turn += 1
     kept_from = time.monotonic()
     repeat = 0
-    while repeat < FEWEST_KEPT or time.monotonic() - kept_from < KEPT_S:
+    while repeat < (1 if long else FEWEST_KEPT) or time.monotonic() - kept_from < KEPT_S:
         repeat += 1
         timed = await _time_batch(subject, visit, into.blocks + turn + repeat)
         if timed is None:
             into.unproven += 1
             continue
         for layer, seconds in timed.items():
-            into.samples.append(Sample(f"{layer}{visit.variant}", visit.batch_size, into.blocks, repeat, seconds))
+            sample = Sample(f"{layer}{visit.variant}", visit.batch_size, into.blocks, repeat, seconds, number)
+            into.samples.append(sample)
 
 
 async def _time_batch(subject: Subject, visit: Visit, turn: int) -> dict[str, float] | None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -16,6 +15,9 @@ from rich.table import Table
 from bench.analysis.run import Analysis
 from bench.analysis.verdict import Verdict
 from bench.report import quantity
+from bench.report.fits import fits_table
+from bench.report.responses import responses_table
+from bench.report.table import new_table
 
 STYLES = {"holds": "green", "fails": "bold red", "invalid": "bold magenta", "not applicable": "yellow"}
 # How a check's expected and measured values read; anything else is a plain number or already text.
@@ -28,45 +30,28 @@ UNITS = {
 
 
 def print_run(console: Console, analysis: Analysis) -> None:
-    """Fits, speedups, load and verdicts, then the sentences."""
-    tables = (
-        _fits(analysis), _speedups(analysis), _capacity(analysis), _load(analysis), _searches(analysis),
-        _verdicts(analysis.verdicts),
-    )  # fmt: skip
-    for table in tables:
-        if table.row_count:
-            console.print(table)
+    """Fits and what disturbed them, speedups, load and verdicts, then the sentences."""
+    _print(console, fits_table(analysis))
+    for server, note in ((server, note) for server, notes in analysis.notes.items() for note in notes):
+        console.print(f"[bold]{server}[/bold]: {escape(note)}.", highlight=False)
+    if any(analysis.notes.values()):
+        console.print()
+    tables = (_speedups, _capacity, _load, responses_table, _searches)
+    for table in (*(made(analysis) for made in tables), _verdicts(analysis.verdicts)):
+        _print(console, table)
     for server, sentence in analysis.sentences.items():
         console.print(f"[bold]{server}[/bold]: {sentence}.", highlight=False)
 
 
-def _table(title: str, *columns: str) -> Table:
-    """Units stand in the headers, so that a table fits a terminal of 100 columns."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index < 2 else "right", overflow="fold")
-    return table
-
-
-def _fits(analysis: Analysis) -> Table:
-    columns = ("server", "layer", "c, ms", "m, ms", "ceiling", "shape", "off by")
-    table = _table("T(B) = c + B·m, 95 % intervals", *columns)
-    for server, layers in analysis.fits.items():
-        for layer, fit in layers.items():
-            table.add_row(
-                server,
-                layer,
-                quantity.ms_with_interval(fit.c_s, fit.c_lo_s, fit.c_hi_s),
-                quantity.ms_with_interval(fit.m_s, fit.m_lo_s, fit.m_hi_s),
-                quantity.with_interval(fit.ceiling, fit.ceiling_lo, fit.ceiling_hi),
-                fit.shape,
-                quantity.share(fit.max_residual),
-            )
-    return table
+def _print(console: Console, table: Table) -> None:
+    if table.row_count:
+        console.print(table)
 
 
 def _speedups(analysis: Analysis) -> Table:
-    table = _table("Speedup S(B)", "server", "layer", "B", "measured", "B(c+m)/(c+Bm)", "off by", "")
+    knee = any(fit.has_knee for layers in analysis.fits.values() for fit in layers.values())
+    law = "B·T(1)/(c+Bm)" if knee else "B(c+m)/(c+Bm)"
+    table = new_table("Speedup S(B)", "server", "layer", "B", "measured", law, "off by", "")
     for row in analysis.speedups:
         table.add_row(
             row.server,
@@ -75,15 +60,17 @@ def _speedups(analysis: Analysis) -> Table:
             quantity.with_interval(row.measured, row.measured_lo, row.measured_hi),
             quantity.number(row.predicted),
             quantity.share(row.relative_error),
-            "holds" if row.holds else "fails",
-            style=None if row.holds else STYLES["fails"],
+            row.outcome,
+            style=None if row.outcome == "holds" else STYLES[row.outcome],
         )
     return table
 
 
 def _capacity(analysis: Analysis) -> Table:
     """What each server serves as it is configured, and what several instances serve together."""
-    table = _table("Throughput at saturation", "server", "of", "N", "B", "per s", "N·B/(c+Bm)", "off by", "of N × one")
+    table = new_table(
+        "Throughput at saturation", "server", "of", "N", "B", "per s", "N·B/(c+Bm)", "off by", "of N × one"
+    )
     rows = analysis.tables["capacity"] if "capacity" in analysis.tables else pd.DataFrame()
     for row in rows.to_dict("records"):
         if row["purpose"] == "occupancy" and row["instances"] == 1:
@@ -105,7 +92,7 @@ def _capacity(analysis: Analysis) -> Table:
 
 
 def _load(analysis: Analysis) -> Table:
-    table = _table(
+    table = new_table(
         "Open-loop load, ms from the schedule",
         "server", "rate/s", "rep", "errors", "p50", "p99", "batch", "wait w", "compute", "network", "late p99", "",
     )  # fmt: skip
@@ -127,7 +114,7 @@ def _load(analysis: Analysis) -> Table:
 
 
 def _searches(analysis: Analysis) -> Table:
-    table = _table("Highest rate within the objective", "server", "objective", "per s", "rates", "replications")
+    table = new_table("Highest rate within the objective", "server", "objective", "per s", "rates", "replications")
     rows = analysis.tables["search"] if "search" in analysis.tables else pd.DataFrame()
     for row in rows.to_dict("records"):
         table.add_row(
@@ -147,13 +134,19 @@ def _state(row: dict[Hashable, Any]) -> str:
 
 
 def _merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Rows of one check and server that all hold become one; the file has each of them."""
+    """Rows of one check and server that all hold, or all do not apply for one reason, become one line.
+
+    The file has each of them.
+    """
     groups: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in verdicts:
         groups.setdefault((verdict.check, verdict.server), []).append(verdict)
     merged: list[Verdict] = []
     for rows in groups.values():
-        if len(rows) > 1 and all(row.outcome == "holds" for row in rows) and rows[0].check not in UNITS:
+        alike = all(row.outcome == "holds" for row in rows) or (
+            rows[0].outcome == "not applicable" and len({(row.outcome, row.why) for row in rows}) == 1
+        )
+        if len(rows) > 1 and alike and rows[0].check not in UNITS:
             subject = f"{len(rows)} of {len(rows)}"
             merged.append(replace(rows[0], subject=subject, expected="", measured=""))
         else:
@@ -162,7 +155,7 @@ def _merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def _verdicts(verdicts: Iterable[Verdict]) -> Table:
-    table = _table("Verdicts", "check", "server", "subject", "expected", "measured", "tolerance", "outcome", "why")
+    table = new_table("Verdicts", "check", "server", "subject", "expected", "measured", "tolerance", "outcome", "why")
     table.columns[-1].justify = "left"
     for verdict in _merged(verdicts):
         unit = UNITS.get(verdict.check, quantity.number)

@@ -15,6 +15,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from bench.analysis.calibration import visits
+from bench.analysis.law import LayerFit
 from bench.analysis.run import Analysis, RawRun
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # told apart also by the colour-blind
@@ -53,10 +54,15 @@ def _latency_vs_batch(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
             fit, table = fits[layer], visits(samples, layer)
             sizes = np.asarray(table.columns, dtype=np.float64)
             low, middle, high = np.nanpercentile(table.to_numpy(dtype=np.float64) * MS, [10, 50, 90], axis=0)
-            label = f"{server}, {layer}: {fit.c_s * MS:.2f} + {fit.m_s * MS:.3f} B ms"
-            axes.errorbar(sizes, middle, (middle - low, high - middle), fmt=marker, color=colour, capsize=3, ms=5)
-            grid = np.linspace(0, sizes.max(), 50)
-            axes.plot(grid, (fit.c_s + fit.m_s * grid) * MS, line, color=colour, label=label)
+            spread = (middle - low, high - middle)
+            points = axes.errorbar(sizes, middle, spread, fmt=marker, color=colour, capsize=3, ms=5)
+            if fit.holds_from is None:
+                points.set_label(f"{server}, {layer}: no line")
+            else:
+                since = f" from B = {fit.holds_from:g} on" if fit.has_knee else ""
+                label = f"{server}, {layer}: {fit.c_s * MS:.2f} + {fit.m_s * MS:.3f} B ms{since}"
+                grid = np.linspace(fit.holds_from if fit.has_knee else 0, sizes.max(), 50)
+                axes.plot(grid, (fit.c_s + fit.m_s * grid) * MS, line, color=colour, label=label)
             drawn = True
     axes.set(
         xlabel="batch size B",
@@ -86,11 +92,7 @@ def _speedup(axes: Axes, _raw: RawRun, analysis: Analysis) -> bool:
             capsize=3,
             label=f"{server}, measured (95 % interval)",
         )
-        model = fits["compute"].model
-        grid = np.linspace(1, sizes.max(), 100)
-        axes.plot(grid, model.speedup(grid), "-", color=colour, label=f"{server}, B(c+m)/(c+Bm)")
-        if np.isfinite(model.ceiling):
-            axes.axhline(model.ceiling, ls=":", color=colour, label=f"{server}, ceiling 1 + c/m = {model.ceiling:.2f}")
+        _predicted_speedup(axes, server, fits["compute"], sizes.max(), colour)
     axes.set(
         xlabel="batch size B",
         ylabel="speedup S(B)",
@@ -98,6 +100,18 @@ def _speedup(axes: Axes, _raw: RawRun, analysis: Analysis) -> bool:
     )
     axes.set_ylim(bottom=0)
     return _finish(axes, bool(analysis.speedups))
+
+
+def _predicted_speedup(axes: Axes, server: str, fit: LayerFit, largest: float, colour: str) -> None:
+    """Where c and m hold: the curve, and the ceiling unless m cannot be told from 0."""
+    if fit.holds_from is None:
+        return
+    law, limit = ("B·T(1)/(c+Bm)", "T(1)/m") if fit.has_knee else ("B(c+m)/(c+Bm)", "1 + c/m")
+    grid = np.linspace(fit.holds_from, largest, 100)
+    axes.plot(grid, fit.speedup(grid), "-", color=colour, label=f"{server}, {law}")
+    if not fit.unbounded and np.isfinite(fit.speedup_limit):
+        label = f"{server}, ceiling {limit} = {fit.speedup_limit:.2f}"
+        axes.axhline(fit.speedup_limit, ls=":", color=colour, label=label)
 
 
 def _by_throughput(axes: Axes, analysis: Analysis, server: str, colour: str) -> None:
@@ -109,24 +123,17 @@ def _by_throughput(axes: Axes, analysis: Analysis, server: str, colour: str) -> 
 
 
 def _response_vs_load(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
-    load = analysis.load
-    if load.empty:
+    if analysis.load.empty:
         return False
+    responses = analysis.tables["response"]
     for server, colour in zip(analysis.fits, cycle(COLOURS), strict=False):
-        own = load[load["server"] == server]
-        for column, marker, line in (("response_p50_s", "o", "-"), ("response_p99_s", "^", "--")):
-            grouped = own.groupby("rate_per_s")[column]
-            middle = grouped.median() * MS
-            spread = np.abs(np.stack([grouped.min() * MS - middle, grouped.max() * MS - middle]))
-            axes.errorbar(
-                middle.index,
-                middle,
-                spread,
-                fmt=marker + line,
-                color=colour,
-                capsize=3,
-                label=f"{server}, {column.split('_')[1]}",
-            )
+        for q, marker, line in ((50.0, "o", "-"), (99.0, "^", "--")):
+            own = responses[(responses["server"] == server) & (responses["percentile"] == q)]
+            value, lo, hi = (own[name].to_numpy(dtype=np.float64) * MS for name in ("value_s", "lo_s", "hi_s"))
+            # No bar where no interval is known, and none upwards where it has no upper end.
+            down, up = (np.where(np.isfinite(end), np.abs(value - end), 0.0) for end in (lo, hi))
+            label = f"{server}, p{q:g}"
+            axes.errorbar(own["rate_per_s"], value, (down, up), fmt=marker + line, color=colour, capsize=3, label=label)
     _highest_rates(axes, analysis)
     if raw.scenario.slo is not None:
         objective = raw.scenario.slo
@@ -135,7 +142,7 @@ def _response_vs_load(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
     axes.set(
         xlabel="arrival rate λ, per s",
         ylabel="response time from the schedule, ms",
-        title="Response time against load (median and range of the replications)",
+        title="Response time against load (all replications, 95 % intervals)",
     )
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)

@@ -20,6 +20,11 @@ def ms_with_interval(value_s: float, lo_s: float, hi_s: float) -> str:
     return f"{ms(value_s)} [{significant(lo_s * 1000)}, {significant(hi_s * 1000)}]"
 
 
+def ms_known(value_s: float, lo_s: float, hi_s: float) -> str:
+    """As `ms_with_interval`, the value alone where no interval is known, '–' where nothing is."""
+    return ms(value_s) if math.isnan(lo_s) else ms_with_interval(value_s, lo_s, hi_s)
+
+
 def with_interval(value: float, lo: float, hi: float) -> str:
     """'3.14 [3.12, 3.16]', 'unbounded' for an infinite value."""
     if not math.isfinite(value):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +17,8 @@ from bench.theory.law import CostModel, Size
 from bench.theory.medians import line_of_medians
 from bench.theory.sizes import visits_by_size
 
-Straightness = Literal["affine", "not affine"]
+# Standard deviation of what two readings of a clock around a batch leave out or add, in seconds.
+READING_S = 0.3e-6
 
 # At B = 4·c/m batching reaches 80 % of its ceiling.
 _CEILING_SEEN_FROM = 4.0
@@ -30,9 +30,10 @@ class AffineFit:
 
     The figures are as estimated: c may be a little below 0 where there is hardly any overhead, and the
     ceiling then a little below 1. `ceiling_hi` is infinite when m is not distinguishable from 0, and
-    `ceiling` is when m <= 0. `max_residual` is the largest |median(T at B) / fit(B) − 1|; `shape` says
-    whether it is within the tolerance. `lack_of_fit_p` is NaN without repeats or with 2 batch sizes.
-    `samples` counts observations, spikes too; `largest_batch` is the largest B among them, NaN if not told.
+    `ceiling` is when m <= 0. `max_residual` is the largest |median(T at B) / fit(B) − 1|; `shape` is
+    "affine" where it is within the tolerance, else "not affine". `lack_of_fit_p` is NaN without repeats
+    or with 2 batch sizes. `samples` counts observations, spikes too; `largest_batch` is the largest B among
+    them, NaN if not told.
     """
 
     c_s: float
@@ -44,7 +45,7 @@ class AffineFit:
     ceiling: float
     ceiling_lo: float
     ceiling_hi: float
-    shape: Straightness
+    shape: str
     lack_of_fit_p: float
     max_residual: float
     samples: int
@@ -106,8 +107,8 @@ def fit_affine(
     independent: then a drift makes the intervals too wide, and levels that differ from block to block make those of c
     and m too narrow.
 
-    The intervals of c and m are t intervals, with n − 2 degrees of freedom or K − 2 of K stretches of blocks;
-    that of the ceiling is Fieller's.
+    Nothing is known to better than `READING_S`, which is in the errors. The intervals of c and m are t intervals,
+    with n − 2 degrees of freedom or K − 2 of K stretches of blocks; that of the ceiling is Fieller's.
 
     Raises ValueError for arrays that do not match, times or sizes that are not finite and above 0, fewer
     than 2 batch sizes or fewer than 3 observations, and a confidence outside 0 … 1.
@@ -129,6 +130,8 @@ def fit_affine(
 
     c, m = (float(x) for x in fitted.coefficients)
     (var_c, cov), (_, var_m) = errors.covariance.tolist()
+    # However well times repeat, what lies between two readings of a clock is shared by all of them.
+    var_c, var_m = var_c + READING_S**2, var_m + (READING_S / float(distinct[-1])) ** 2
     t = float(stats.t.ppf((1 + confidence) / 2, errors.df))
     half_c, half_m = t * math.sqrt(var_c), t * math.sqrt(var_m)
     ratio = fieller(c, m, var_c, cov, var_m, t)

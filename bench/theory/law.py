@@ -129,28 +129,31 @@ def smallest_stable_batch(rate_per_s: float, model: CostModel, N: int) -> int | 
     return math.floor(rate_per_s * model.c_s / left * (1 + _ROUNDING)) + 1
 
 
-def plain_sentence(model: CostModel, max_batch: int) -> str:
+def plain_sentence(model: CostModel, max_batch: int, alone_s: float | None = None) -> str:
     """One sentence without a full stop: what batching can gain, why, and what to do or which size to use.
 
-    `max_batch` is the largest batch size in use. Raises ValueError unless it is at least 1.
+    `max_batch` is the largest batch size in use. `alone_s`: what a request takes alone, in seconds, where that is not
+    c + m because c and m hold for larger batches only; S(B) then tends to alone/m. Raises ValueError unless max_batch
+    is at least 1.
     """
     if max_batch < 1:
         raise ValueError(f"max_batch must be at least 1, got {max_batch}")
+    alone_s = model.batch_time_s(1) if alone_s is None else alone_s
     if model.m_s == 0:
-        gain = _times(model.speedup(max_batch))
+        gain = _times(max_batch * alone_s / model.batch_time_s(max_batch))
         return (
             "batching has no ceiling here: overhead-bound, one more request costs nothing; "
             f"a batch of {max_batch} is {gain} times faster"
         )
     reached = math.floor(100 * model.share_of_ceiling(max_batch))
     largest = f"the largest batch of {max_batch} reaches {reached} %"
+    gain = _times(alone_s / model.m_s)
     if model.regime == "compute-bound":
         remedy = "use more instances or quantization, not larger batches"
-        gain = _times(model.ceiling)
         if gain == "1":
             return f"batching cannot make this faster: compute-bound; {remedy}"
         return f"batching can at most make this {gain} times faster: compute-bound, {largest} of that; {remedy}"
-    opening = f"batching can make this up to {_times(model.ceiling)} times faster: {model.regime}"
+    opening = f"batching can make this up to {gain} times faster: {model.regime}"
     # Rounded first: 4·c/m of a fitted model that is 36.000000001 is 36.
     enough = math.ceil(round(model.batch_for_share_of_ceiling(_WORTHWHILE_SHARE), 6))
     if max_batch >= enough:

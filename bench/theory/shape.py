@@ -48,7 +48,8 @@ _CURVES: tuple[tuple[Kind, Callable[[Levels], Curve | None]], ...] = (
 class Shape:
     """What T(B) looks like. `fit`: c and m where they hold, from `holds_from` on; None and infinite where nowhere.
 
-    `knee`: where a hinge or two segments bend, with its 95 % interval. `words`: one sentence without a full stop.
+    `knee`: where a hinge or two segments bend, with its 95 % interval; `holds_from` is then the visited size nearest to
+    it in that interval, else the first one beyond. `words`: one sentence without a full stop.
     """
 
     kind: Kind
@@ -102,7 +103,15 @@ def shape_of(
         blocks=None if numbers is None else numbers[beyond],
     )
     words = _hinge_words(curve.knee) if kind == "hinge" else _segments_words(curve.knee, curve.coefficients)
-    return Shape(kind, upper, curve.knee.value, curve.knee, words)
+    return Shape(kind, upper, _first_beyond(curve.knee, levels.sizes), curve.knee, words)
+
+
+def _first_beyond(knee: Interval, sizes: NDArray[np.float64]) -> float:
+    """The first size that is not below the knee, as far as one knows where that is."""
+    inside = sizes[(sizes >= knee.lo) & (sizes <= knee.hi)]
+    if not len(inside):
+        return float(sizes[sizes > knee.hi][0])
+    return float(inside[np.argmin(np.abs(inside - knee.value))])
 
 
 def _adequate(curve: Curve, levels: Levels, tolerance: float) -> bool:
@@ -124,7 +133,7 @@ def _line_everywhere(straight: Curve, levels: Levels, whole: AffineFit) -> Shape
 
 
 def _hinge_words(knee: Interval) -> str:
-    return f"T(B) is flat up to {_near(knee)} and a line from there on; c and m hold from there on"
+    return f"T(B) is flat up to {_near(knee)} and a line from there on"
 
 
 def _segments_words(knee: Interval, coefficients: NDArray[np.float64]) -> str:
@@ -132,23 +141,23 @@ def _segments_words(knee: Interval, coefficients: NDArray[np.float64]) -> str:
     costs = "it hardly grows below and does beyond"
     if below > 0 and below + change > 0:
         costs = f"beyond, one more request costs {(below + change) / below:.2g} times what it costs below"
-    return f"T(B) is two lines that meet at {_near(knee)}: {costs}; c and m hold from there on"
+    return f"T(B) is two lines that meet at {_near(knee)}: {costs}"
 
 
 def _staircase_words(curve: Curve) -> str:
-    return f"no line: table only; T(B) is a staircase, as if each batch were padded to {curve.note}"
+    return f"T(B) is a staircase, as if each batch were padded to {curve.note}"
 
 
 def _quadratic_words(curve: Curve, levels: Levels) -> str:
     part = float(curve.coefficients[2] * levels.sizes[-1] ** 2 / curve.curve_s[-1])
     return (
-        "no line: table only; the growth of T(B) is faster than in proportion to B: "
+        "the growth of T(B) is faster than in proportion to B: "
         f"a B² term is {_percent(part)} of it at B = {levels.sizes[-1]:g}"
     )
 
 
 def _no_line_words(straight: Curve, levels: Levels) -> str:
-    return f"no line: table only; T(B) lies off the best line by up to {_percent(worst_miss(straight, levels))}"
+    return f"T(B) lies off the best line by up to {_percent(worst_miss(straight, levels))}"
 
 
 def _near(knee: Interval) -> str:

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 _PER_GAP = 24  # knees tried between two neighbouring sizes
 _PER_PARAMETER = 3.0  # beyond Schwarz's: of 100 hinges under noise 4 were called two segments without it, 1 with it
 _CHOICES = 2  # a rounding chosen from a dozen fits noise about as well as two more parameters
+_SAME_SCORE = 1e-6  # multiples of 4 and of 5 may hold the same sizes: then the smaller is told, not what rounding chose
 _BELOW, _ABOVE = 2, 3  # sizes that each side of a knee needs, one at the knee counted on both
 
 
@@ -74,7 +75,8 @@ def staircase(levels: Levels) -> Curve | None:
             if len(columns) + _CHOICES >= len(B):
                 continue
             curve = _fit(levels, columns, choices=_CHOICES, note=note)
-            if np.all(curve.coefficients[1:] > 0) and (best is None or score(curve, levels) < score(best, levels)):
+            rises = bool(np.all(curve.coefficients[1:] > 0))
+            if rises and (best is None or score(curve, levels) < score(best, levels) - _SAME_SCORE):
                 best = curve
     return best
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from bench.analysis.law import fit_layer
+from bench.analysis.law_verdicts import law_verdicts
 from bench.analysis.load import Counted, Point
-from bench.scenario.spec import Calibrated, Calibration, Load, Objective, Scenario, Server
+from bench.analysis.speedups import Speedup, speedups
+from bench.analysis.verdict import Verdict
+from bench.scenario.spec import Calibrated, Calibration, Checks, Load, Objective, Scenario, Server
 
 SIZES = (1, 2, 5, 10)
 # c = 6 ms, m = 3 ms.
 LESSON = {1: 0.009, 2: 0.012, 5: 0.021, 10: 0.036}
+CHECKS = Checks(speedup_tolerance=0.05, ceiling_tolerance=0.06, affine_tolerance=0.05)
 
 
 def calibration(
@@ -36,6 +42,47 @@ def calibration(
         for repeat in (1, 2, 3)
     ]
     return pd.DataFrame(rows, columns=["server", "layer", "batch_size", "repeat", "time_s", "block"])
+
+
+def repeated(
+    curve: Callable[[float], float],
+    *,
+    sizes: Iterable[int] = (1, 2, 3, 4, 6, 8, 12, 16),
+    blocks: int = 15,
+    sd: float = 0.01,
+    serial_s: float | None = None,
+    ends: int = 3,
+) -> pd.DataFrame:
+    """As a run visits: the ends `ends` times a block, all else once, each visit off by noise of its own."""
+    rng, sizes = np.random.default_rng(1), tuple(sizes)
+    wanted = [("compute", size, curve(size), ends if size in (sizes[0], sizes[-1]) else 1) for size in sizes]
+    wanted.append(("compute_serial", 1, curve(1) if serial_s is None else serial_s, 1))
+    rows = [
+        ("triton", layer, size, repeat, seconds * factor, block, visit)
+        for block in range(blocks)
+        for layer, size, seconds, times in wanted
+        for visit in range(times)
+        for factor in [1 + sd * rng.standard_normal()]
+        for repeat in (1, 2, 3)
+    ]
+    return pd.DataFrame(rows, columns=["server", "layer", "batch_size", "repeat", "time_s", "block", "visit"])
+
+
+def judge(samples: pd.DataFrame, **tolerances: float) -> tuple[list[Verdict], list[Speedup]]:
+    """The verdicts on the law, and the rows of speedup.csv."""
+    asked = replace(CHECKS, **tolerances)
+    fit = fit_layer(samples, "compute", asked.affine_tolerance)
+    assert fit is not None
+    measured = speedups("triton", samples, fit, asked.speedup_tolerance)
+    return law_verdicts("triton", samples, fit, measured, precision=0.02, checks=asked), measured
+
+
+def outcomes(verdicts: Iterable[Verdict]) -> dict[str, list[str]]:
+    """Check -> its outcomes, in order."""
+    found: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        found.setdefault(verdict.check, []).append(verdict.outcome)
+    return found
 
 
 def rows(

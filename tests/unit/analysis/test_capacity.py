@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bench.analysis.calibration import Observed
 from bench.analysis.capacity import (
     between_the_layers,
     capacities,
@@ -16,16 +17,16 @@ from bench.analysis.capacity import (
     throughput_speedup_verdicts,
     throughput_speedups,
 )
+from bench.analysis.law import LayerFit, fit_visits
 from bench.analysis.tables import RAW_COLUMNS
 from bench.scenario.spec import Server
-from bench.theory.fit import AffineFit, fit_affine
 
 C, M = 0.004, 0.002
 
 
-def fit(c: float = C, m: float = M) -> AffineFit:
-    sizes = np.tile([1.0, 4.0, 16.0], 3)
-    return fit_affine(sizes, (c + m * sizes) * np.tile([0.999, 1.0, 1.001], 3).reshape(3, 3).T.ravel())
+def fit(c: float = C, m: float = M) -> LayerFit:
+    sizes, blocks = np.tile([1.0, 4.0, 16.0], 3), np.repeat([0, 1, 2], 3)
+    return fit_visits(Observed(sizes, (c + m * sizes) * np.array([0.999, 1.0, 1.001])[blocks], blocks), 0.05)
 
 
 def visits(purpose: str, instances: int, size: int, rates: list[float], executed: float | None = None) -> pd.DataFrame:

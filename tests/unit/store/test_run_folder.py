@@ -48,8 +48,8 @@ def test_a_run_lies_in_a_folder_of_its_own_below_the_name_of_its_scenario(tmp_pa
 def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
     files = {str(path.relative_to(run.path)) for path in run.path.rglob("*") if path.is_file()}
     assert files == {
-        "manifest.json", "calibration.csv", "fit.csv", "speedup.csv", "load.csv", "verdicts.csv",
-        "capacity.csv", "search.csv",
+        "manifest.json", "calibration.csv", "fit.csv", "speedup.csv", "load.csv", "verdicts.csv", "capacity.csv",
+        "response.csv", "search.csv",
         *(
             f"samples/{server}/{name}.parquet"
             for server in ("triton", "torchserve")
@@ -61,17 +61,18 @@ def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("calibration", "server, layer, batch_size, repeat, time_s, block"),
+        ("calibration", "server, layer, batch_size, repeat, time_s, block, visit"),
         (
             "fit",
             (
                 "server, layer, c_s, c_lo_s, c_hi_s, m_s, m_lo_s, m_hi_s, ceiling, ceiling_lo, ceiling_hi, shape, "
-                "lack_of_fit_p, max_residual, samples"
+                "lack_of_fit_p, max_residual, samples, holds_from, knee_lo, knee_hi, c_median_s, m_median_s, "
+                "unbounded, extrapolation, largest_batch"
             ),
         ),
         (
             "speedup",
-            "server, batch_size, measured, measured_lo, measured_hi, predicted, relative_error, holds, layer",
+            "server, batch_size, measured, measured_lo, measured_hi, predicted, relative_error, holds, layer, outcome",
         ),
         (
             "load",
@@ -85,6 +86,10 @@ def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
                 "generator_cpu_s_per_request, generator_cores, "
                 "offered_rate_per_s, offered_cv_of_gaps, offered_index_of_dispersion, refused, overload"
             ),
+        ),
+        (
+            "response",
+            ("server, rate_per_s, percentile, value_s, lo_s, hi_s, requests, effective_samples, method, reason"),
         ),
         ("verdicts", "check, server, subject, expected, measured, tolerance, outcome, why"),
     ],
@@ -197,7 +202,7 @@ def test_calibration_grows_below_one_header_and_is_read_back(folder: RunFolder) 
     folder.append_calibration("triton", samples(blocks=1))
     folder.append_calibration("torchserve", samples(blocks=2))
     lines = (folder.path / "calibration.csv").read_text().splitlines()
-    assert lines[0] == "server,layer,batch_size,repeat,time_s,block"
+    assert lines[0] == "server,layer,batch_size,repeat,time_s,block,visit"
     assert len(lines) == 1 + 10 + 20
     found = folder.read().samples
     assert found["server"].value_counts().to_dict() == {"torchserve": 20, "triton": 10}

@@ -109,7 +109,7 @@ def test_c_and_m_of_a_hinge_are_those_beyond_the_knee() -> None:
     assert shape.fit.c_lo_s < 0.005 < shape.fit.c_hi_s
     assert shape.fit.m_lo_s < 0.001 < shape.fit.m_hi_s
     assert shape.knee.contains(4)
-    assert shape.holds_from == shape.knee.value
+    assert shape.holds_from == 4
     assert shape.words.startswith("T(B) is flat up to B = ")
 
 
@@ -117,9 +117,16 @@ def test_c_and_m_of_two_segments_are_those_of_the_upper_one() -> None:
     shape = told(two, np.random.default_rng(34), blocks=30)
     assert shape.fit is not None
     assert shape.fit.m_lo_s < 0.003 < shape.fit.m_hi_s
-    assert shape.holds_from == pytest.approx(4, rel=0.1)
+    assert shape.holds_from == 4
     assert "two lines that meet at B = " in shape.words
-    assert "c and m hold from there on" in shape.words
+
+
+def test_a_knee_between_two_sizes_has_c_and_m_hold_from_the_larger_one_on() -> None:
+    shape = exact(lambda B: np.maximum(0.010, 0.005 + 0.001 * B))  # 4 and 6 are sizes, 5 is none
+    assert shape.kind == "hinge"
+    assert shape.knee is not None
+    assert shape.knee.contains(5)
+    assert shape.holds_from == 6
 
 
 def test_the_slopes_of_two_segments_are_compared_in_words() -> None:
@@ -135,10 +142,10 @@ def test_a_segment_that_falls_has_no_ratio_of_slopes() -> None:
 @pytest.mark.parametrize(
     ("curve", "words"),
     [
-        (padded, "no line: table only; T(B) is a staircase, as if each batch were padded to the next power of 2"),
-        (waves, "no line: table only; T(B) is a staircase, as if each batch were padded to the next multiple of 4"),
-        (curved, "no line: table only; the growth of T(B) is faster than in proportion to B: a B² term is 25 % of it"),
-        (teeth, "no line: table only; T(B) lies off the best line by up to "),
+        (padded, "T(B) is a staircase, as if each batch were padded to the next power of 2"),
+        (waves, "T(B) is a staircase, as if each batch were padded to the next multiple of 4"),
+        (curved, "the growth of T(B) is faster than in proportion to B: a B² term is 25 % of it"),
+        (teeth, "T(B) lies off the best line by up to "),
     ],
 )
 def test_without_a_line_only_the_table_is_left(curve: Callable[[Floats], Floats], words: str) -> None:
