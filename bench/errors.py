@@ -3,6 +3,7 @@
 BenchError
 ├── ScenarioError       the file or the command line is wrong         (exit 2)
 ├── ServerError         a server could not be built, launched or died (exit 3)
+│   └── OutOfMemory     a batch did not fit into memory: most often the sizes below it can still be measured
 └── MeasurementInvalid  it ran, but the figures mean nothing          (exit 4)
 
 The command line alone turns a class into an exit code and prints the text.
@@ -50,6 +51,15 @@ class ScenarioError(BenchError):
 
 class ServerError(BenchError):
     """A server that could not be built or launched, or that died. `detail` is the tail of its log."""
+
+
+class OutOfMemory(ServerError):
+    """A batch of `batch_size` requests, or of at most so many, did not fit into memory; `cause`: in a few words."""
+
+    def __init__(self, server: str, batch_size: int, cause: str, detail: str = "") -> None:
+        super().__init__(f"{server}: a batch of {batch_size} did not fit into memory: {cause}", detail)
+        self.batch_size = batch_size
+        self.cause = cause
 
 
 class MeasurementInvalid(BenchError):

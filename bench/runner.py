@@ -23,14 +23,15 @@ from bench.analysis.load import Counted, Point, is_valid
 from bench.analysis.run import Analysis, analyse
 from bench.analysis.search import goal_of, probe_of
 from bench.artifacts.build import Artifact, build
-from bench.errors import BenchError, MeasurementInvalid
-from bench.experiments import answers, calibration, open_loop, saturation
-from bench.experiments.calibration import Calibration, Sample
+from bench.errors import BenchError, MeasurementInvalid, OutOfMemory
+from bench.experiments import answers, calibration, memory, open_loop, saturation
+from bench.experiments.calibration import Sample
 from bench.experiments.saturation import Saturated
+from bench.experiments.starts import Starts, shortage_note, shortage_row
 from bench.experiments.subject import Subject
 from bench.load.recorder import Recorder
 from bench.measure.search import Goal, Probe, bracket, next_rate
-from bench.models.model import ServedModel
+from bench.models.model import Floats, ServedModel
 from bench.models.prepare import prepare
 from bench.progress import Tell
 from bench.report.plots import write_plots
@@ -116,69 +117,89 @@ def build_artifacts(scenario: Scenario, model: ServedModel, options: Options, te
 
 
 def check_answers(job: Job, server: Server) -> None:
-    """Starts the server once, before anything is measured on any: every held-out answer must be right."""
-    with _started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        production = job.artifacts[server.name].arms[0]
-        subject = _subject(job, running)
-        served = loop.run(_then_close(subject, answers.collect_answers(subject, production)))
-        job.folder.write_answers(server.name, served, job.model.expected, job.model.labels)
-        worst = worst_difference(served, job.model.expected)
-        tolerance = job.scenario.checks.output_tolerance
-        if not worst.within(tolerance):
-            raise MeasurementInvalid(f"{server.name} answers wrongly: {difference_text(worst, tolerance)}")
+    """Starts the server once, before anything is measured on any: every held-out answer must be right. Where a full
+    batch does not fit into memory, half as many are asked for together, on a server started anew."""
+    together, served = None, None
+    while served is None:
+        try:
+            served = _answers(job, server, together)
+        except OutOfMemory as error:
+            _ran_out(job, server.name, error, "answers")
+            together = error.batch_size // 2
+    job.folder.write_answers(server.name, served, job.model.expected, job.model.labels)
+    worst = worst_difference(served, job.model.expected)
+    tolerance = job.scenario.checks.output_tolerance
+    if not worst.within(tolerance):
+        raise MeasurementInvalid(f"{server.name} answers wrongly: {difference_text(worst, tolerance)}")
 
 
 def measure(job: Job, server: Server) -> None:
-    """Calibration at exactly B, then the open-loop points, on one started server."""
+    """Calibration at exactly B, on as many started servers as it takes; then the capacity and the open-loop points on
+    the last of them. A server that has run out of memory at a batch that its load may form is given no load.
+    """
     production, off, *rest = job.artifacts[server.name].arms
-    exact, shared = [arm for arm in rest if arm.instances == 1], [arm for arm in rest if arm.instances > 1]
-    with _started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        subject = _subject(job, running)
-        loop.run(_then_close(subject, answers.prove_ready(subject, production)))
-        alone = running.process.processes()
-        running.serve([off, *rest])
-        for arm in (off, *rest):
-            running.confirm(arm)
-        calibrate(job, running, loop, off, exact)
-        saturate(job, running, loop, [off, *exact, *shared])
-        running.withdraw([off, *rest])
-        running.wait_for_processes(alone)
-        capacity_per_s = measure_capacity(job, running, loop, production)
-        for rate_index in range(len(job.scenario.load.rates_per_s)):
-            load_rate(job, running, loop, production, rate_index)
-        if job.scenario.load.search is not None:
-            search(job, running, loop, production, goal_of(job.scenario, capacity_per_s))
+    plan, short = job.scenario.calibration, job.manifest["out_of_memory"]
+    starts = Starts(tuple(rest), plan.restarts + 1, (1 - SATURATION_SHARE) * plan.max_duration_s)
+    if server.name in short:
+        starts.give_up_from(short[server.name])
+    while starts.left:
+        with _started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+            alone = running.process.processes()
+            try:
+                subject = _subject(job, running)
+                together = short[server.name] // 2 if server.name in short else None
+                loop.run(_then_close(subject, answers.prove_ready(subject, production, together)))
+                running.serve([off, *starts.arms])
+                for arm in (off, *starts.arms):
+                    running.confirm(arm)
+                calibrate(job, running, loop, off, starts)
+                saturate(job, running, loop, off, starts)
+                starts.left -= 1
+            except OutOfMemory as error:
+                _ran_out(job, server.name, error, "calibration")
+                starts.give_up_from(error.batch_size)
+            if starts.left or server.name in short:
+                continue
+            running.withdraw([off, *starts.arms])
+            running.wait_for_processes(alone)
+            capacity_per_s = measure_capacity(job, running, loop, production)
+            for rate_index in range(len(job.scenario.load.rates_per_s)):
+                load_rate(job, running, loop, production, rate_index)
+            if job.scenario.load.search is not None:
+                search(job, running, loop, production, goal_of(job.scenario, capacity_per_s))
 
 
-def calibrate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, exact: Sequence[Arm]) -> None:
-    """Samples of T(B) into calibration.csv, those of an interrupted calibration too."""
+def calibrate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, starts: Starts) -> None:
+    """Samples of T(B) of one start into calibration.csv, those of an interrupted calibration too."""
     plan, name = job.scenario.calibration, running.spec.name
     subject = _subject(job, running)
-    taken = Calibration([])
-    rng = np.random.default_rng([job.scenario.seed, _order(job, name)])
+    taken, processes = starts.begin(), memory.loaded(running, starts.exact)
+    rng = np.random.default_rng([job.scenario.seed, _order(job, name), 0, taken.start])
 
     def enough(samples: Sequence[Sample]) -> bool:
         return precise_enough(pd.DataFrame([asdict(sample) for sample in samples]), plan.precision)
 
-    visits = calibration.plan_visits(subject, exact, off)
+    visits = calibration.plan_visits(subject, starts.exact, off)
     try:
-        most_s = (1 - SATURATION_SHARE) * plan.max_duration_s
-        experiment = calibration.calibrate(subject, visits, most_s, rng, enough, taken)
+        experiment = calibration.calibrate(subject, visits, starts.share_s, rng, enough, taken)
         loop.run(_then_close(subject, experiment))
+        job.folder.append("memory", memory.memory_rows(running, processes, taken))
     finally:
+        starts.budget_s -= taken.seconds
         job.folder.append_calibration(name, (asdict(sample) for sample in taken.samples))
-        job.manifest["unproven_batches"][name] = taken.unproven
+        unproven = job.manifest["unproven_batches"]
+        unproven[name] = unproven.get(name, 0) + taken.unproven
         if taken.unsettled:
             job.notes.append(f"{name}: times had not settled when the warm-up ended: {', '.join(taken.unsettled)}")
 
 
-def saturate(job: Job, running: RunningServer, loop: asyncio.Runner, arms: Sequence[Arm]) -> None:
+def saturate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, starts: Starts) -> None:
     """Throughput at saturation of some exact sizes, alone and by N, and without batching: the occupancy layer."""
     plan, name = job.scenario.calibration, running.spec.name
     subject = _subject(job, running)
-    sizes = saturated_sizes(plan.batch_sizes)
-    chosen = [arm for arm in arms if not arm.batching or arm.max_batch_size in sizes]
-    rng = np.random.default_rng([job.scenario.seed, _order(job, name), 1])
+    sizes = saturated_sizes(arm.max_batch_size for arm in starts.exact)
+    chosen = [off, *(arm for arm in starts.arms if arm.max_batch_size in sizes)]
+    rng = np.random.default_rng([job.scenario.seed, _order(job, name), 1, starts.taken.start])
     taken: list[Saturated] = []
 
     def enough(visits: Sequence[Saturated]) -> bool:
@@ -186,10 +207,12 @@ def saturate(job: Job, running: RunningServer, loop: asyncio.Runner, arms: Seque
         return precise_enough(samples, plan.precision, OCCUPANCY)
 
     try:
-        most_s = SATURATION_SHARE * plan.max_duration_s
-        experiment = saturation.saturate_in_blocks(subject, chosen, most_s, rng, enough, taken)
+        most_s = SATURATION_SHARE * plan.max_duration_s / (plan.restarts + 1)
+        first, start = starts.saturated_blocks, starts.taken.start
+        experiment = saturation.saturate_in_blocks(subject, chosen, most_s, rng, enough, taken, first, start)
         loop.run(_then_close(subject, experiment))
     finally:
+        starts.saturated_blocks = max((visit.block + 1 for visit in taken), default=starts.saturated_blocks)
         job.folder.append_calibration(name, (sample for visit in taken for sample in saturation.samples(visit)))
         job.folder.append("saturation", (saturation.row(name, OCCUPANCY, visit) for visit in taken))
 
@@ -327,6 +350,7 @@ def _begin(
         "servers": {},
         "image_digests": {},
         "unproven_batches": {},
+        "out_of_memory": {},
     }
     folder.write_manifest(manifest)
     job = Job(scenario, runtime, model, artifacts, folder, manifest, tell)
@@ -358,6 +382,25 @@ def _started(job: Job, server: Server) -> Iterator[RunningServer]:
         for file, content in running.sent_configuration(production).items():
             (job.folder.server_folder(server.name) / file).write_bytes(content)
         yield running
+
+
+def _answers(job: Job, server: Server, together: int | None) -> Floats:
+    with _started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        subject, production = _subject(job, running), job.artifacts[server.name].arms[0]
+        return loop.run(_then_close(subject, answers.collect_answers(subject, production, together)))
+
+
+def _ran_out(job: Job, server: str, error: OutOfMemory, during: str) -> None:
+    """A batch that did not fit is something measured: a row, a note, and the smallest such size in the manifest.
+
+    Raises it again when it was one request: then there is nothing to measure.
+    """
+    if error.batch_size == 1:
+        raise error
+    smallest = job.manifest["out_of_memory"]
+    smallest[server] = min(error.batch_size, smallest.get(server, error.batch_size))
+    job.folder.append("out_of_memory", [shortage_row(server, error, during)])
+    job.notes.append(shortage_note(error, during))
 
 
 def _subject(job: Job, running: RunningServer, protocol: Protocol = "http") -> Subject:

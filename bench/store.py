@@ -30,7 +30,7 @@ from bench.errors import ScenarioError
 from bench.scenario.stored import from_json
 
 FORMAT_VERSION = 1
-CALIBRATION_COLUMNS = ["server", "layer", "batch_size", "repeat", "time_s", "block", "visit"]
+CALIBRATION_COLUMNS = ["server", "layer", "batch_size", "repeat", "time_s", "block", "visit", "start"]
 FIT_COLUMNS = [
     "c_s", "c_lo_s", "c_hi_s", "m_s", "m_lo_s", "m_hi_s", "ceiling", "ceiling_lo", "ceiling_hi",
     "shape", "lack_of_fit_p", "max_residual", "samples",
@@ -269,12 +269,14 @@ def _write_parquet(table: pa.Table, file: Path) -> None:
 
 
 def _read_calibration(file: Path) -> pd.DataFrame:
-    """Names stay text, also those that look like numbers or like nothing; without visits, there is one in a block."""
-    numbers = ["batch_size", "repeat", "time_s", "block", "visit"]
+    """Names stay text, also those that look like numbers or like nothing; without visits there is one in a block, and
+    without starts one."""
+    numbers = ["batch_size", "repeat", "time_s", "block", "visit", "start"]
     names = {"server": str, "layer": str}
     frame = pd.read_csv(file, dtype=names, keep_default_na=False, na_values={column: [""] for column in numbers})
-    frame = frame if "visit" in frame else frame.assign(visit=0)
-    return frame.assign(**{column: pd.to_numeric(frame[column]) for column in numbers if column in frame})
+    frame = frame.assign(**{column: pd.to_numeric(frame[column]) for column in numbers if column in frame})
+    counted = {name: frame[name].fillna(0).astype(int) if name in frame else 0 for name in ("visit", "start")}
+    return frame.assign(**counted)
 
 
 def _plain(rate_per_s: float) -> str:

@@ -85,7 +85,7 @@ def _alarms(noise: str, blocks: int) -> Study:
 def _seen(times: Floats) -> Observed:
     """times: shape (blocks, visits)."""
     blocks = np.repeat(np.arange(len(times)), len(VISITS))
-    return Observed(np.tile(VISITS, len(times)), times.ravel(), blocks)
+    return Observed(np.tile(VISITS, len(times)), times.ravel(), blocks, np.zeros_like(blocks))
 
 
 def _samples(times: Floats, serial: Floats) -> pd.DataFrame:

@@ -21,11 +21,13 @@ SERIAL_LAYER = "compute_serial"
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The visits of one layer, each of shape (n,): batch size, median time in seconds, and the block it was made in."""
+    """The visits of one layer, each of shape (n,): batch size, median time in seconds, the block it was made in, and
+    the start of the server that this block belongs to."""
 
     sizes: Floats
     times_s: Floats
     blocks: NDArray[np.intp]
+    starts: NDArray[np.intp]
 
     @property
     def enough(self) -> bool:
@@ -34,8 +36,11 @@ class Observed:
 
     def since(self, smallest: float) -> Observed:
         """The visits to that batch size and larger ones."""
-        kept = self.sizes >= smallest
-        return Observed(self.sizes[kept], self.times_s[kept], self.blocks[kept])
+        return self.where(self.sizes >= smallest)
+
+    def where(self, kept: NDArray[np.bool_]) -> Observed:
+        """Some of the visits; kept: shape (n,)."""
+        return Observed(self.sizes[kept], self.times_s[kept], self.blocks[kept], self.starts[kept])
 
     def by_block(self, batch_size: float) -> Floats:
         """The time that each block which visited a batch size says, the median of its visits."""
@@ -67,8 +72,9 @@ def typical_times(samples: pd.DataFrame, layer: str) -> dict[int, float]:
 def observed(samples: pd.DataFrame, layer: str) -> Observed:
     """Each visit of one server's samples on its own, also where a block visits a size several times."""
     medians = _medians(samples, layer)
-    sizes, times, blocks = (medians[name].to_numpy() for name in ("batch_size", "time_s", "block"))
-    return Observed(sizes.astype(np.float64), times.astype(np.float64), blocks.astype(np.intp))
+    sizes, times = (medians[name].to_numpy().astype(np.float64) for name in ("batch_size", "time_s"))
+    blocks, starts = (medians[name].to_numpy().astype(np.intp) for name in ("block", "start"))
+    return Observed(sizes, times, blocks, starts)
 
 
 def serial_visits(samples: pd.DataFrame) -> pd.Series[float]:
@@ -98,7 +104,10 @@ def _precise(seen: Observed, precision: float) -> bool:
 
 
 def _medians(samples: pd.DataFrame, layer: str) -> pd.DataFrame:
-    """The median of each visit: columns block, visit, batch_size, time_s. Runs of before have one visit in a block."""
+    """The median of each visit: columns start, block, visit, batch_size, time_s.
+
+    Runs of before have one visit in a block, and one start.
+    """
     chosen = samples[samples["layer"] == layer]
-    chosen = chosen if "visit" in chosen else chosen.assign(visit=0)
-    return chosen.groupby(["block", "visit", "batch_size"])["time_s"].median().reset_index()
+    chosen = chosen.assign(**{name: 0 for name in ("visit", "start") if name not in chosen})
+    return chosen.groupby(["start", "block", "visit", "batch_size"])["time_s"].median().reset_index()

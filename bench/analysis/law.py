@@ -87,7 +87,7 @@ def fit_visits(seen: Observed, affine_tolerance: float) -> LayerFit:
     A knee that the tolerance allows, and beyond which c and m are not known, does not count.
     """
     line = straightness(seen, affine_tolerance)
-    shape = shape_of(seen.sizes, seen.times_s, blocks=seen.blocks)
+    shape = shape_of(seen.sizes, seen.times_s, blocks=seen.blocks, starts=seen.starts)
     holds = line.outcome != "fails"
     if shape.knee is not None and shape.fit is not None and not (holds and shape.fit.precision > KNOWN):
         return _beyond_knee(seen, shape, shape.fit, shape.knee)
@@ -103,7 +103,7 @@ def fit_all(samples: pd.DataFrame, affine_tolerance: float) -> dict[str, LayerFi
 
 def straightness(seen: Observed, tolerance: float) -> Straightness:
     """Whether one line through all batch sizes is within the tolerance of each, of visits that are enough to fit."""
-    whole = fit_affine(seen.sizes, seen.times_s, blocks=seen.blocks)
+    whole = fit_affine(seen.sizes, seen.times_s, blocks=seen.blocks, starts=seen.starts)
     sizes = np.unique(seen.sizes)
     errors = {int(B): _off_line(seen.by_block(B), float(whole.predict(float(B))), len(sizes)) for B in sizes}
     worst = max(errors, key=lambda B: abs(errors[B].value))

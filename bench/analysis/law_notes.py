@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from bench.analysis.calibration import LAW_LAYER, observed, serial_visits, typical_times, visits
+from bench.analysis.calibration import LAW_LAYER, Observed, observed, serial_visits, typical_times, visits
 from bench.analysis.law import LayerFit
 from bench.analysis.speedups import Speedup
+from bench.theory.clusters import FEWEST_STARTS
 from bench.theory.drift import drift
+from bench.theory.fit import fit_affine
 from bench.theory.ratio import paired_ratio
 from bench.theory.spikes import spikes
 
@@ -31,6 +33,20 @@ def disturbances(samples: pd.DataFrame) -> tuple[str, ...]:
     seen = observed(samples, LAW_LAYER)
     table = visits(samples, LAW_LAYER).to_numpy(dtype=np.float64)
     return tuple(words for words in (drift(table).words, spikes(seen.sizes, seen.times_s).words) if words)
+
+
+def between_starts(seen: Observed) -> str:
+    """How far c and m differ between the starts of the server, in words that follow 'visits'; empty for one start."""
+    each = [seen.where(seen.starts == start) for start in np.unique(seen.starts)]
+    if len(each) < 2:
+        return ""
+    over = "them" if len(each) >= FEWEST_STARTS else f"blocks, as fewer than {FEWEST_STARTS} starts tell little"
+    words = f" of {len(each)} starts, errors over {over}"
+    own = [(fit.c_s, fit.m_s) for fit in (fit_affine(one.sizes, one.times_s) for one in each if one.enough)]
+    if len(own) < 2:
+        return words
+    c_ms, m_ms = (float(np.ptp(values)) * MS for values in zip(*own, strict=True))
+    return f"{words}; between starts c differs by up to {c_ms:.3g} ms, m by up to {m_ms:.3g} ms"
 
 
 def falling_throughput(samples: pd.DataFrame) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.analysis.calibration import LAW_LAYER, observed
 from bench.analysis.law import KNOWN, LayerFit, straightness
-from bench.analysis.law_notes import above_ceiling, disturbances, falling_throughput
+from bench.analysis.law_notes import above_ceiling, between_starts, disturbances, falling_throughput
 from bench.analysis.speedups import Speedup, ceiling
 from bench.analysis.verdict import Verdict, judge, relative
 from bench.scenario.spec import Checks
@@ -29,7 +29,7 @@ def law_verdicts(
 
 def _precision(server: str, samples: pd.DataFrame, fit: LayerFit, asked: float) -> Verdict:
     told = "".join(f"; {words}" for words in disturbances(samples))
-    known = f"95 % intervals of c and m after {fit.samples} visits"
+    known = f"95 % intervals of c and m after {fit.samples} visits{between_starts(observed(samples, LAW_LAYER))}"
     known += f" from B = {fit.holds_from:g} on" if fit.has_knee else ""
     if fit.holds_from is None:
         why = f"T(B) is no line, so there are no c and m to know{told}"

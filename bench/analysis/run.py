@@ -24,6 +24,7 @@ from bench.analysis.law import LayerFit, fit_all
 from bench.analysis.law_notes import notes
 from bench.analysis.law_verdicts import law_verdicts
 from bench.analysis.load import LOAD_COLUMNS, Point, load_row, objective_verdict, rate_verdicts, rates
+from bench.analysis.memory import MemoryUse, fitting, memory_table, memory_use, smallest_failed
 from bench.analysis.own_clock import own_clock_verdicts
 from bench.analysis.response import response_table
 from bench.analysis.search import Found, found, search_verdict
@@ -61,6 +62,14 @@ class RawRun:
         whole = self.tables.get(name, pd.DataFrame(columns=list(RAW_COLUMNS[name])))
         return whole[whole["server"] == server]
 
+    def calibrated(self, server: str) -> pd.DataFrame:
+        """One server's samples, of the batch sizes that fit into its memory."""
+        return fitting(self.samples[self.samples["server"] == server], self.ran_out_at(server))
+
+    def ran_out_at(self, server: str) -> int | None:
+        """The smallest batch size that did not fit into memory."""
+        return smallest_failed(self.table("out_of_memory", server))
+
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
@@ -93,13 +102,18 @@ def analyse(raw: RawRun) -> Analysis:
     sentences: dict[str, str] = {}
     served: list[Capacity] = []
     noted: dict[str, tuple[str, ...]] = {}
+    uses: list[MemoryUse] = []
     for server in scenario.servers:
-        samples = raw.samples[raw.samples["server"] == server.name]
+        samples, failed_at = raw.calibrated(server.name), raw.ran_out_at(server.name)
+        use = memory_use(server, samples, raw.table("memory", server.name), failed_at)
+        if use is not None:
+            uses.append(use)
+            verdicts += [use.verdict] if use.verdict else []
         fits[server.name] = fit_all(samples, checks.affine_tolerance)
         fit = fits[server.name].get(LAW_LAYER)
         if fit is None:
             if not isinstance(scenario.model, External):
-                verdicts.append(_missing("calibration", server.name, "T(B)"))
+                verdicts.append(_missing("calibration", server.name, "T(B)", failed_at))
             continue
         verdicts.append(_batch_sizes(server.name, samples, raw.unproven.get(server.name, 0)))
         own = speedups(server.name, samples, fit, checks.speedup_tolerance)
@@ -107,7 +121,8 @@ def analyse(raw: RawRun) -> Analysis:
         precision = scenario.calibration.precision
         verdicts += law_verdicts(server.name, samples, fit, own, precision=precision, checks=checks)
         verdicts += own_clock_verdicts(server.name, server.kind, fits[server.name])
-        said = (sentence(samples, fit, own, server.max_batch_size), between_the_layers(fits[server.name]))
+        largest = server.max_batch_size if failed_at is None else int(fit.largest_batch)
+        said = (sentence(samples, fit, own, largest), between_the_layers(fits[server.name]))
         sentences[server.name] = ". ".join(filter(None, said))
         noted[server.name] = notes(samples, fit, own)
         occupancy = fits[server.name].get(OCCUPANCY)
@@ -122,7 +137,7 @@ def analyse(raw: RawRun) -> Analysis:
     objective = scenario.slo
     measured = rates(raw.points)
     verdicts += [
-        _missing("load", server.name, f"{rate:g}/s")
+        _missing("load", server.name, f"{rate:g}/s", raw.ran_out_at(server.name))
         for server in scenario.servers
         for rate in scenario.load.rates_per_s
         if (server.name, rate) not in measured
@@ -135,7 +150,9 @@ def analyse(raw: RawRun) -> Analysis:
     for server in scenario.servers if scenario.load.search is not None else ():
         mine = [point for point in raw.searched if point.server == server.name]
         looked.append(found(scenario, server.name, mine, served))
-        verdicts.append(search_verdict(looked[-1]))
+        failed_at = raw.ran_out_at(server.name)
+        missing = None if failed_at is None else _missing("highest rate", server.name, "objective", failed_at)
+        verdicts.append(missing or search_verdict(looked[-1]))
     objective_s = objective.response_time_s if objective is not None else None
     load = pd.DataFrame([load_row(p, objective_s) for p in raw.points], columns=list(LOAD_COLUMNS))
     tables = {
@@ -143,10 +160,15 @@ def analyse(raw: RawRun) -> Analysis:
         "capacity": pd.DataFrame(map(asdict, served), columns=[f.name for f in fields(Capacity)]),
         "response": response_table(measured, objective),
     }
+    tables |= {"memory_fit": memory_table(uses)} if uses else {}
     return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences, tables, noted)
 
 
-def _missing(check: str, server: str, subject: str) -> Verdict:
+def _missing(check: str, server: str, subject: str, failed_at: int | None) -> Verdict:
+    """failed_at: the batch size that did not fit into memory, which is then the reason."""
+    if failed_at is not None:
+        why = f"not measured: a batch of {failed_at} did not fit into memory, see the verdict of that"
+        return Verdict(check, server, subject, "measured", "nothing", "", "not applicable", why)
     why = "nothing was measured, or its file cannot be read"
     return Verdict(check, server, subject, "measured", "nothing", "", "invalid", why)
 

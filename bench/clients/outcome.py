@@ -15,6 +15,10 @@ MALFORMED = "malformed response"
 TOO_LARGE = "response too large"
 NO_DESCRIPTORS = "too many open files"
 POOL_CLOSED = "pool closed"
+# What a server says of a batch that it had no memory for. A killed worker is most often the kernel's doing.
+OUT_OF_RESOURCES = "out of resources"
+WORKER_KILLED = "worker killed, often for memory"
+WORKER_DIED = "worker died"
 
 
 class Outcome(NamedTuple):

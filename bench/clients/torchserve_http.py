@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from bench.clients.outcome import Outcome, cause_by_text
+from bench.clients.outcome import OUT_OF_RESOURCES, WORKER_DIED, WORKER_KILLED, Outcome, cause_by_text
 from bench.measure.requests import QUEUE_FULL
 
 # (statuses, text in the body, cause): the first that fits. One status stands for several causes, so the text
@@ -19,10 +19,10 @@ _CAUSES = (
     ((503,), b"number of batch response mismatched", "wrong output count"),
     ((503,), b"Invalid model predict output", "invalid output"),
     ((503,), b"Prediction failed", "handler raised"),
-    ((507,), b"Worker died", "worker killed, often for memory"),
-    ((507,), b"", "out of resources"),
-    ((500,), b"Out of resources", "out of resources"),
-    ((500,), b"Worker died", "worker died"),
+    ((507,), b"Worker died", WORKER_KILLED),
+    ((507,), b"", OUT_OF_RESOURCES),
+    ((500,), b"Out of resources", OUT_OF_RESOURCES),
+    ((500,), b"Worker died", WORKER_DIED),
     ((404,), b"", "model not found"),
     ((500,), b"Model not found", "model not found"),
     ((500,), b"not found for model", "model not found"),

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from bench.clients.outcome import Outcome, cause_by_text
+from bench.clients.outcome import OUT_OF_RESOURCES, WORKER_DIED, Outcome, cause_by_text
 from bench.errors import MeasurementInvalid
 from bench.measure.requests import QUEUE_FULL
 
@@ -41,8 +41,11 @@ _CAUSES = (
     ((413,), b"", "request too large"),
     ((429,), b"larger than max", "request too large"),
     ((500,), b"InferenceResponse objects do not match", "wrong output count"),
-    ((500,), b"out of memory", "out of resources"),
-    ((500,), b"Stub process", "worker died"),
+    ((500,), b"out of memory", OUT_OF_RESOURCES),  # CUDA
+    ((500,), b"MemoryError", OUT_OF_RESOURCES),  # Python and numpy
+    ((500,), b"allocate memory", OUT_OF_RESOURCES),  # torch on a CPU, which raises a RuntimeError
+    ((500,), b"bad_alloc", OUT_OF_RESOURCES),
+    ((500,), b"Stub process", WORKER_DIED),
     ((500,), b"Failed to process the request", "model raised"),
     ((500,), b"", "inference failed"),
     ((400,), b"", "invalid request"),

@@ -37,7 +37,8 @@ STATISTICS_PATIENCE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed batch. block: the round in which it was taken; layer: compute, path, own_clock, or a variant of one.
+    """One timed batch. block: the round in which it was taken; layer: compute, path, own_clock, or a variant of one;
+    start: which of the servers that were started for it, from 0.
 
     Variants: *_rows, one request of B rows; *_serial, requests one at a time with batching off (batch_size 1).
     visit: which visit of the block to this batch size, repeat: which batch of the visit.
@@ -49,6 +50,7 @@ class Sample:
     repeat: int
     time_s: float
     visit: int
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class Visit:
 
 @dataclass(slots=True)
 class Calibration:
-    """Grows while it is measured, and is the caller's, so that an interrupted run keeps it.
+    """What one started server gives. Grows while it is measured, and is the caller's, so that an interrupted run keeps
+    it. blocks: the number of the next one, they are numbered on from start to start; seconds: spent on the blocks.
 
     unproven: batches whose executed size was not the asked one, left out of the samples. long: visits whose
     batches take so long that one of them is enough. unsettled: what had not settled when its warm-up ended.
@@ -81,12 +84,16 @@ class Calibration:
     samples: list[Sample]
     blocks: int = 0
     unproven: int = 0
+    start: int = 0
+    seconds: float = 0.0
     unsettled: list[str] = field(default_factory=list)
     long: set[Visit] = field(default_factory=set)
 
 
 def plan_visits(subject: Subject, arms: Sequence[Arm], off: Arm) -> tuple[Visit, ...]:
-    """The visits of one block: every exact arm, the same sizes as rows where they are taken, and batching off."""
+    """The visits of one block: every exact arm, upwards in size, as it is not known yet how large a batch may be; the
+    same sizes as rows where they are taken; and batching off."""
+    arms = sorted(arms, key=lambda arm: arm.max_batch_size)
     sizes = [arm.max_batch_size for arm in arms]
     at_each_end = max(1, math.ceil((len(sizes) - 2) / 2))
     visits = [
@@ -109,14 +116,14 @@ async def calibrate(
 ) -> None:
     """Fills `into`, block by block, until `precise_enough` says so or max_duration_s has passed.
 
-    Raises MeasurementInvalid on a wrong answer, or when the executed batch sizes cannot be had; ServerError when the
-    server dies.
+    Raises MeasurementInvalid on a wrong answer, or when the executed batch sizes cannot be had; OutOfMemory when a
+    batch does not fit; ServerError when the server dies.
     """
     await subject.pool.open(max(visit.requests for visit in visits))
     for done, visit in enumerate(visits):
         subject.tell(f"{subject.server.spec.name}: warming up, batches of {visit.batch_size}", done / len(visits))
         await _warm_up(subject, visit, into)
-    began = time.monotonic()
+    began, first = time.monotonic(), into.blocks
     while True:
         made: Counter[int] = Counter()
         for index in rng.permutation(np.repeat(np.arange(len(visits)), [visit.times for visit in visits])).tolist():
@@ -124,18 +131,19 @@ async def calibrate(
                 continue
             await _visit(subject, visits[index], made[index], into)
             made[index] += 1
+            into.seconds = time.monotonic() - began
             subject.tell(
                 f"{subject.server.spec.name}: calibrating, block {into.blocks + 1}",
-                min(1.0, (time.monotonic() - began) / max_duration_s),
+                min(1.0, into.seconds / max_duration_s),
             )
         into.blocks += 1
         taken = len(into.samples)
-        if into.blocks >= 3 and into.unproven > taken:
+        if into.blocks - first >= 3 and into.unproven > taken:
             raise MeasurementInvalid(
                 f"{subject.server.spec.name}: {into.unproven} batches were not executed at the asked size, "
                 f"{taken // 2} were"
             )
-        if time.monotonic() - began > max_duration_s or precise_enough(into.samples):
+        if into.seconds > max_duration_s or precise_enough(into.samples):
             return
 
 
@@ -173,7 +181,8 @@ async def _visit(subject: Subject, visit: Visit, number: int, into: Calibration)
             into.unproven += 1
             continue
         for layer, seconds in timed.items():
-            sample = Sample(f"{layer}{visit.variant}", visit.batch_size, into.blocks, repeat, seconds, number)
+            name = f"{layer}{visit.variant}"
+            sample = Sample(name, visit.batch_size, into.blocks, repeat, seconds, number, into.start)
             into.samples.append(sample)
 
 

@@ -12,7 +12,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,8 @@ NOT_FULL = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Saturated:
-    """One visit to a saturated arm: `requests` answered in `seconds`, whole batches where batches are full.
+    """One visit to a saturated arm: `requests` answered in `seconds`, whole batches where batches are full; start:
+    which of the servers that were started for it, from 0.
 
     mean_batch_size, compute_s: of the executions of the visit, seconds a batch, as the server tells; NaN where it does
     not.
@@ -42,6 +43,7 @@ class Saturated:
     seconds: float
     mean_batch_size: float
     compute_s: float
+    start: int = 0
 
     @property
     def group(self) -> int:
@@ -91,20 +93,23 @@ async def saturate_in_blocks(
     rng: np.random.Generator,
     precise_enough: Callable[[Sequence[Saturated]], bool],
     into: list[Saturated],
+    first_block: int = 0,
+    start: int = 0,
 ) -> None:
     """Visits every arm once a block, in random order, until `precise_enough` says so or max_duration_s has passed.
 
-    At least two blocks. `into` is the caller's, so that an interrupted run keeps it. Raises as `saturate` does.
+    At least two blocks, numbered from `first_block`. `into` is the caller's, so that an interrupted run keeps it.
+    Raises as `saturate` does.
     """
-    name, began, block = subject.server.spec.name, time.monotonic(), 0
+    name, began, block = subject.server.spec.name, time.monotonic(), first_block
     while True:
         for index in rng.permutation(len(arms)):
             done = min(1.0, (time.monotonic() - began) / max_duration_s)
             subject.tell(f"{name}: saturating, {arms[index].name}, block {block + 1}", done)
-            into.append(await saturate(subject, arms[index], block))
+            into.append(replace(await saturate(subject, arms[index], block), start=start))
         block += 1
         over = time.monotonic() - began > max_duration_s
-        if block >= FEWEST_BLOCKS and (over or precise_enough(into)):
+        if block - first_block >= FEWEST_BLOCKS and (over or precise_enough(into)):
             return
 
 
@@ -117,7 +122,7 @@ def samples(visit: Saturated) -> list[dict[str, object]]:
     size = visit.group // arm.instances
     if abs(visit.mean_batch_size / size - 1) > NOT_FULL:
         return []
-    own = {"batch_size": size, "block": visit.block, "repeat": 1}
+    own = {"batch_size": size, "block": visit.block, "repeat": 1, "start": visit.start}
     if not arm.batching:
         return [{"layer": "occupancy_serial", **own, "time_s": visit.occupancy_s}]
     if arm.instances == 1:

@@ -10,8 +10,8 @@ import numpy as np
 
 from bench.analysis.answers import difference_text, worst_difference
 from bench.clients.client import Client, Pool
-from bench.clients.outcome import Outcome
-from bench.errors import MeasurementInvalid
+from bench.clients.outcome import OUT_OF_RESOURCES, WORKER_DIED, WORKER_KILLED, Outcome
+from bench.errors import MeasurementInvalid, OutOfMemory
 from bench.models.model import ServedModel
 from bench.progress import Tell
 from bench.scenario.arms import Arm
@@ -33,12 +33,31 @@ class Subject:
         """Indices (count,) of the next payloads, round and round."""
         return np.arange(first, first + count) % len(self.model.payloads)
 
+    def check_memory(self, batch_size: int, outcomes: Iterable[Outcome]) -> None:
+        """Raises OutOfMemory when that is why a batch of at most so many has failed, and the server itself lives.
+
+        A worker that died of its own accord, or by another signal than the one that the kernel sends, is no such case.
+        """
+        failed = {self.client.cause(outcome): outcome for outcome in outcomes if outcome.status != 200}
+        cause = next((why for why in (OUT_OF_RESOURCES, WORKER_KILLED) if why in failed), "")
+        if not cause and WORKER_DIED in failed and self.server.process.worker_was_killed():
+            cause = WORKER_KILLED
+        if cause:
+            self.server.process.check_leader_alive()
+            told = failed.get(cause, failed.get(WORKER_DIED))
+            text = told.body[:500].decode("utf-8", "replace") if told is not None else ""
+            raise OutOfMemory(self.server.spec.name, batch_size, cause, text)
+
     def check_answers(self, arm: Arm, rows: np.ndarray, outcomes: Iterable[Outcome]) -> float | None:
         """The longest that the model held a batch of these, seconds by its own clock; None where it has none.
 
-        Raises MeasurementInvalid naming the output that differs most from the in-process answer, and by how much.
+        Raises MeasurementInvalid naming the output that differs most from the in-process answer, and by how much;
+        OutOfMemory as `check_memory` does.
         """
         name = self.server.spec.name
+        outcomes = tuple(outcomes)
+        together = min(len(rows), arm.max_batch_size) if arm.batching else len(rows) // max(1, len(outcomes))
+        self.check_memory(together, outcomes)
         try:
             answers = np.concatenate([self.client.answers(outcome) for outcome in outcomes])
         except MeasurementInvalid as error:

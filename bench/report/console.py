@@ -41,6 +41,9 @@ def print_run(console: Console, analysis: Analysis) -> None:
         _print(console, table)
     for server, sentence in analysis.sentences.items():
         console.print(f"[bold]{server}[/bold]: {sentence}.", highlight=False)
+    if "memory_fit" in analysis.tables:
+        for row in analysis.tables["memory_fit"].to_dict("records"):
+            console.print(f"[bold]{row['server']}[/bold], memory: {escape(str(row['words']))}.", highlight=False)
 
 
 def _print(console: Console, table: Table) -> None:

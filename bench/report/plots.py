@@ -1,4 +1,4 @@
-"""plots/*.png: latency against batch size, speedup, response time against load, latency budget."""
+"""plots/*.png: latency against batch size, speedup, memory, response time against load, latency budget."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ PARTS = (
     ("network_mean_s", "network t_net", "#999999"),
 )
 MS = 1000.0
+MB = 1e6
 SHOWN_LAYERS = (("compute", "o", "-"), ("occupancy", "^", ":"), ("path", "s", "--"))
 
 
@@ -36,6 +37,7 @@ def write_plots(folder: Path, raw: RawRun, analysis: Analysis) -> None:
         "speedup": _speedup,
         "response_vs_load": _response_vs_load,
         "latency_budget": _latency_budget,
+        "memory_vs_batch": _memory_vs_batch,
     }
     for name, onto in draw.items():
         figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
@@ -47,7 +49,7 @@ def write_plots(folder: Path, raw: RawRun, analysis: Analysis) -> None:
 def _latency_vs_batch(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
     drawn = False
     for (server, fits), colour in zip(analysis.fits.items(), cycle(COLOURS), strict=False):
-        samples = raw.samples[raw.samples["server"] == server]
+        samples = raw.calibrated(server)
         for layer, marker, line in SHOWN_LAYERS:
             if layer not in fits:
                 continue
@@ -170,6 +172,29 @@ def _latency_budget(axes: Axes, _raw: RawRun, analysis: Analysis) -> bool:
         axes.bar(labels, height, bottom=bottom, label=label, color=colour, width=0.6)
         bottom += height
     axes.set(ylabel="mean round trip, ms", title="Latency budget: where the mean round trip goes")
+    return _finish(axes, True)
+
+
+def _memory_vs_batch(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:
+    fits = analysis.tables.get("memory_fit")
+    if fits is None:
+        return False
+    for fit, colour in zip(fits.to_dict("records"), cycle(COLOURS), strict=False):
+        server, failed_at = str(fit["server"]), float(fit["out_of_memory_at"])
+        rows = raw.table("memory", server)
+        axes.plot(rows["batch_size"], rows["rss_peak_bytes"] / MB, "o", color=colour, ms=5, alpha=0.8)
+        if np.isfinite(fit["a_bytes"]):
+            grid = np.linspace(0, fit["largest_batch"], 50)
+            label = f"{server}: {fit['a_bytes'] / MB:.0f} + {fit['b_bytes'] / MB:.3g} B MB"
+            axes.plot(grid, (fit["a_bytes"] + fit["b_bytes"] * grid) / MB, "-", color=colour, label=label)
+        if np.isfinite(failed_at):
+            axes.axvline(failed_at, ls=":", color=colour, label=f"{server}: B = {failed_at:g} did not fit")
+    axes.set(
+        xlabel="batch size B",
+        ylabel="peak resident memory, MB (the axis does not begin at 0)",
+        title="Memory of the process that serves batches of B",
+    )
+    axes.set_xlim(left=0)
     return _finish(axes, True)
 
 

@@ -23,6 +23,7 @@ def to_scenario(form: ScenarioForm, folder: Path) -> spec.Scenario:
             batch_sizes=calibration.batch_sizes or default_batch_sizes(smallest),
             precision=calibration.precision,
             max_duration_s=calibration.max_duration,
+            restarts=calibration.restarts,
         ),
         load=to_load(form.load, folder),
         slo=spec.Objective(form.slo.percentile, form.slo.response_time) if "slo" in form.model_fields_set else None,

@@ -28,6 +28,7 @@ POSITIVE_DURATION = Duration()
 MOST_BATCH_SIZES = 64
 _COUNT = Whole(1, 1024)
 QUEUE_SIZE = Whole(1, JOB_QUEUE_SIZE)
+RESTARTS = Whole(0, 100)
 RATE = Number(0, 1e6)
 
 
@@ -112,7 +113,12 @@ class CalibrationForm(Form):
         _CALIBRATION.precision, "stop when the 95 % intervals of c and m are this narrow"
     )
     max_duration: Annotated[float, POSITIVE_DURATION] = _time(
-        _CALIBRATION.max_duration_s, "stop at the latest after this time"
+        _CALIBRATION.max_duration_s, "stop at the latest after this time, of all starts together"
+    )
+    restarts: Annotated[int, RESTARTS] = Field(
+        default=_CALIBRATION.restarts,
+        description="measure it so many times more, each on a server started anew; from 4 on the intervals of c and m "
+        "are taken over the starts",
     )
 
 

@@ -69,11 +69,13 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The latency-vs-B curve. `precision`: half-width of the 95 % intervals of c and m, as a fraction."""
+    """The latency-vs-B curve. `precision`: half-width of the 95 % intervals of c and m, as a fraction; `restarts`: how
+    often it is measured once more, on a server started anew, within the one `max_duration_s`."""
 
     batch_sizes: tuple[int, ...] = (1, 2, 3, 4, 6, 8, 12, 16)
     precision: float = 0.02
     max_duration_s: float = 60.0
+    restarts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

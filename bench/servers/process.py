@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +19,7 @@ from typing import IO, Any
 import psutil
 
 from bench.errors import ServerError
+from bench.servers.proc import was_killed
 
 LOOPBACK = "127.0.0.1"
 TERM_PATIENCE_S = 3.0  # TorchServe takes 4 s to say goodbye to nobody; nothing is lost with it
@@ -82,16 +83,20 @@ class ServerProcess:
             raise ServerError(f"{self.name}: {launch.command[0]} could not be started: {error}") from error
 
     def check_alive(self) -> None:
-        """Raises ServerError with the exit status or signal and the log's tail when the server has died."""
+        """Raises ServerError with the exit status or signal and the log's tail when it, or a worker, has died."""
+        self.check_leader_alive()
+        for worker in self._workers:
+            if not _lives(worker):
+                raise ServerError(
+                    f"{self.name}: its worker {worker.pid} has died: what it serves is not what was measured. "
+                    f"Full log: {self.log}",
+                    self.log_tail(),
+                )
+
+    def check_leader_alive(self) -> None:
+        """As `check_alive`, whatever became of the workers."""
         status = None if self._process is None else self._process.poll()
         if status is None:
-            for worker in self._workers:
-                if not _lives(worker):
-                    raise ServerError(
-                        f"{self.name}: its worker {worker.pid} has died: what it serves is not what was measured. "
-                        f"Full log: {self.log}",
-                        self.log_tail(),
-                    )
             return
         how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
         raise ServerError(f"{self.name}: the server {how}. Full log: {self.log}", self.log_tail())
@@ -119,6 +124,18 @@ class ServerProcess:
     def processes(self) -> int:
         """How many processes of the server live: itself, its workers and its stubs."""
         return len(self._family())
+
+    def pids(self) -> dict[int, list[str]]:
+        """Process id -> command line of each process of the server that lives."""
+        found = {}
+        for process in self._family():
+            with suppress(psutil.Error):
+                found[process.pid] = process.cmdline()
+        return found
+
+    def worker_was_killed(self) -> bool:
+        """Whether SIGKILL ended a process that `check_alive` misses, as far as the kernel still tells."""
+        return any(worker.is_running() and was_killed(worker.pid) for worker in self._workers)
 
     def remember_workers(self) -> None:
         """From now on `check_alive` misses each of the processes that live now."""

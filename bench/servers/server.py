@@ -13,6 +13,8 @@ from bench.progress import Tell
 from bench.scenario.arms import Arm
 from bench.scenario.spec import Server
 from bench.servers.control import Control
+from bench.servers.memory import Memory
+from bench.servers.proc import peak_resident_bytes
 from bench.servers.process import LOOPBACK, Launch, ServerProcess, claim_ports
 from bench.servers.runtime import Runtime
 
@@ -175,3 +177,11 @@ class RunningServer(ABC):
 
     @abstractmethod
     def statistics(self, arm: Arm) -> Statistics: ...
+
+    @abstractmethod
+    def serving_processes(self, arm: Arm) -> tuple[int, ...]:
+        """Ids of the processes that execute the arm's batches, one for each instance."""
+
+    def memory(self, arm: Arm) -> Memory:
+        """The peaks of the process that serves the arm; of several instances, the largest."""
+        return Memory(max(map(peak_resident_bytes, self.serving_processes(arm)), default=0))

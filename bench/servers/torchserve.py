@@ -180,6 +180,9 @@ class TorchServe(RunningServer):
             )
         return tuple(settings)
 
+    def serving_processes(self, arm: Arm) -> tuple[int, ...]:
+        return tuple(worker["pid"] for worker in self.configuration(arm)["workers"] if worker["status"] == "READY")
+
     def statistics(self, arm: Arm) -> Statistics:
         answer = Control(self.host, self.ports["metrics"]).ask("GET", "/metrics")
         if not answer.ok:

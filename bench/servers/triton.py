@@ -129,6 +129,11 @@ class Triton(RunningServer):
             settings.append(Setting("max_queue_size", arm.max_queue_size or 0, int(policy.get("max_queue_size", 0))))
         return tuple(settings)
 
+    def serving_processes(self, arm: Arm) -> tuple[int, ...]:
+        """Of the Python backend: a stub's command line has the path of its model file."""
+        model_file = f"/{arm.name}/1/model.py"
+        return tuple(pid for pid, words in self.process.pids().items() if any(w.endswith(model_file) for w in words))
+
     def statistics(self, arm: Arm) -> Statistics:
         answer = self.control.ask("GET", f"/v2/models/{arm.name}/stats")
         if not answer.ok:

@@ -60,13 +60,17 @@ class Shape:
 
 
 def shape_of(
-    batch_sizes: ArrayLike, times_s: ArrayLike, affine_tolerance: float = 0.01, blocks: ArrayLike | None = None
+    batch_sizes: ArrayLike,
+    times_s: ArrayLike,
+    affine_tolerance: float = 0.01,
+    blocks: ArrayLike | None = None,
+    starts: ArrayLike | None = None,
 ) -> Shape:
     """The simplest curve that the typical times at the batch sizes do not contradict.
 
-    batch_sizes, times_s, blocks: shape (n,), as for `fit_affine`; with blocks, what the visits of a block share is no
-    noise here. A curve is adequate unless it misses a size by more than `affine_tolerance` and by more than the scatter
-    of the visits explains, by an F test at 0.3 %. T(B) is a line where that is adequate and does not bend upwards, by a
+    batch_sizes, times_s, blocks, starts: shape (n,), as for `fit_affine`; with blocks, what the visits of a block
+    share is no noise here. A curve is adequate unless it misses a size by more than `affine_tolerance` and by more than
+    the scatter of the visits explains, by an F test at 0.3 %. T(B) is a line where that is adequate and does not bend upwards, by a
     test at 0.4 %. Else that adequate curve is told whose Schwarz criterion, with a little more for each parameter, is
     least. c and m of a hinge or two segments are fitted to the sizes beyond the upper end of the knee's interval.
 
@@ -76,7 +80,7 @@ def shape_of(
     Raises ValueError as `fit_affine` does.
     """
     visits = visits_by_size(batch_sizes, times_s)
-    whole = fit_affine(batch_sizes, times_s, affine_tolerance=affine_tolerance, blocks=blocks)
+    whole = fit_affine(batch_sizes, times_s, affine_tolerance=affine_tolerance, blocks=blocks, starts=starts)
     numbers = None if blocks is None else np.asarray(blocks, dtype=np.intp)
     levels = levels_by_size(visits, numbers)
     if levels.df == 0:
@@ -101,6 +105,7 @@ def shape_of(
         visits.times[beyond],
         affine_tolerance=affine_tolerance,
         blocks=None if numbers is None else numbers[beyond],
+        starts=None if starts is None else np.asarray(starts)[beyond],
     )
     words = _hinge_words(curve.knee) if kind == "hinge" else _segments_words(curve.knee, curve.coefficients)
     return Shape(kind, upper, _first_beyond(curve.knee, levels.sizes), curve.knee, words)

@@ -21,7 +21,12 @@ class Handler:
         bodies = [row.get("body") or row.get("data") for row in data]
         # A bytearray, since torch refuses to share memory with read-only bytes.
         rows = np.frombuffer(bytearray().join(bodies), dtype="<f4").reshape(len(bodies), -1)
-        answers = [bytes(answer) for answer in self.predict(rows)]
+        try:
+            answers = [bytes(answer) for answer in self.predict(rows)]
+        except RuntimeError as error:
+            if "allocate memory" in str(error):  # torch on a CPU: TorchServe knows a MemoryError for what it is
+                raise MemoryError(str(error)) from error
+            raise
         held_ns = str(time.perf_counter_ns() - started)
         batch_size = str(len(bodies))
         for i in range(len(bodies)):

@@ -36,12 +36,12 @@ def calibration(
     if serial_s is not None:
         wanted.append(("compute_serial", 1, serial_s))
     rows = [
-        (server, name, size, repeat, seconds * (1 + noise * (-1) ** block), block)
+        (server, name, size, repeat, seconds * (1 + noise * (-1) ** block), block, 0)
         for block in range(blocks)
         for name, size, seconds in wanted
         for repeat in (1, 2, 3)
     ]
-    return pd.DataFrame(rows, columns=["server", "layer", "batch_size", "repeat", "time_s", "block"])
+    return pd.DataFrame(rows, columns=["server", "layer", "batch_size", "repeat", "time_s", "block", "start"])
 
 
 def repeated(

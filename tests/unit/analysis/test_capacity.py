@@ -26,7 +26,9 @@ C, M = 0.004, 0.002
 
 def fit(c: float = C, m: float = M) -> LayerFit:
     sizes, blocks = np.tile([1.0, 4.0, 16.0], 3), np.repeat([0, 1, 2], 3)
-    return fit_visits(Observed(sizes, (c + m * sizes) * np.array([0.999, 1.0, 1.001])[blocks], blocks), 0.05)
+    return fit_visits(
+        Observed(sizes, (c + m * sizes) * np.array([0.999, 1.0, 1.001])[blocks], blocks, 0 * blocks), 0.05
+    )
 
 
 def visits(purpose: str, instances: int, size: int, rates: list[float], executed: float | None = None) -> pd.DataFrame:

@@ -61,6 +61,7 @@ def subject_on(pool: Batcher, *, told: bool = True) -> Subject:
         request=lambda _arm, _rows: b"",
         executed=lambda _outcome: (pool.size, 0.003) if told else None,
         answers=answers,
+        cause=lambda outcome: outcome.cause,
     )
     model = SimpleNamespace(
         payloads=np.ones((7, 2), np.float32), expected=np.ones((7, 1), np.float32),
@@ -113,7 +114,8 @@ def visit_of(instances: int, size: int, *, batching: bool = True, executed: floa
 
 def test_a_visit_becomes_rows_of_its_layers() -> None:
     (alone,) = samples(visit_of(1, 8))
-    assert alone == {"layer": "occupancy", "batch_size": 8, "block": 2, "repeat": 1, "time_s": pytest.approx(0.04)}
+    own = {"batch_size": 8, "block": 2, "repeat": 1, "start": 0}
+    assert alone == {"layer": "occupancy", **own, "time_s": pytest.approx(0.04)}
     busy, computed = samples(visit_of(2, 8))
     assert (busy["layer"], busy["time_s"]) == ("occupancy_n2", pytest.approx(0.08))
     assert (computed["layer"], computed["time_s"]) == ("compute_n2", 0.03)

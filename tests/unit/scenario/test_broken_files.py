@@ -346,6 +346,11 @@ RULE_PROBLEMS = [
         [(4, "servers.t.max_batch_size", "at least 2, found 1")],
     ),
     Broken(
+        "restarts below 0",
+        TRITON + "calibration: {restarts: -1}\n",
+        [(5, "calibration.restarts", "an integer from 0 to 100, found -1")],
+    ),
+    Broken(
         "rules speak although other fields are broken",
         "model: {zoo: nothing}\n"
         "servers:\n  s:\n    kind: torchserve\n    threads: x\n    max_queue_delay: 1ms\n"

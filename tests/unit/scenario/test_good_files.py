@@ -110,6 +110,13 @@ def test_two_sizes_are_enough_where_the_largest_batch_is_two(load: LoadText) -> 
     assert load(text + "calibration: {batch_sizes: [1, 2]}\n").calibration.batch_sizes == (1, 2)
 
 
+def test_restarts_of_the_calibration_are_none_unless_asked_for(load: LoadText) -> None:
+    assert load(SMALLEST).calibration.restarts == 0
+    made = load(SMALLEST + "calibration: {restarts: 4}\n")
+    assert made.calibration.restarts == 4
+    assert from_json(json.loads(json.dumps(to_json(made)))) == made
+
+
 def test_warmup_may_be_zero_and_longer_than_the_duration(load: LoadText) -> None:
     assert load(SMALLEST + "load: {warmup: 0, duration: 1s}\n").load.warmup_s == 0.0
     assert load(SMALLEST + "load: {warmup: 5s, duration: 1s}\n").load.warmup_s == 5.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -280,6 +281,39 @@ def test_torchserves_counters_become_seconds_and_are_0_before_their_first_event(
     assert (found.requests, found.queue_s, found.compute_s) == (12, pytest.approx(3.0), None)
     unused = torchserve.statistics(production("other", torchserve.spec))
     assert (unused.requests, unused.queue_s) == (0, 0.0)
+
+
+def test_torchserve_tells_which_processes_serve_an_arm(
+    torchserve: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '[{"workers": [{"status": "READY", "pid": 41}, {"status": "UNLOADING", "pid": 42}]}]'
+    monkeypatch.setattr(torchserve, "control", Says(text))
+    assert torchserve.serving_processes(exactly("cnn", 4)) == (41,)
+
+
+def test_tritons_stubs_have_the_path_of_their_model_on_the_command_line(
+    triton: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = "/backends/python/triton_python_backend_stub"
+    lines = {
+        7: ["tritonserver", "--model-repository=/tmp/x/models"],
+        8: [stub, "/tmp/x/models/cnn_b4/1/model.py", "region"],
+        9: [stub, "/tmp/x/models/cnn_b44/1/model.py", "region"],
+        10: [stub, "/tmp/x/models/cnn/1/model.py", "region"],
+    }
+    monkeypatch.setattr(triton.process, "pids", lambda: lines)
+    assert triton.serving_processes(exactly("cnn", 4)) == (8,)
+    assert triton.serving_processes(production("cnn", triton.spec)) == (10,)
+
+
+@pytest.mark.parametrize("pids", [(), (os.getpid(),)])
+def test_the_memory_of_an_arm_is_that_of_its_process(
+    triton: RunningServer, monkeypatch: pytest.MonkeyPatch, pids: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(triton, "serving_processes", lambda _arm: pids)
+    found = triton.memory(exactly("cnn", 4))
+    assert (found.resident_bytes > 10e6) == bool(pids)
+    assert found.gpu_bytes is None
 
 
 # ---- both

@@ -61,7 +61,7 @@ def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("calibration", "server, layer, batch_size, repeat, time_s, block, visit"),
+        ("calibration", "server, layer, batch_size, repeat, time_s, block, visit, start"),
         (
             "fit",
             (
@@ -202,12 +202,35 @@ def test_calibration_grows_below_one_header_and_is_read_back(folder: RunFolder) 
     folder.append_calibration("triton", samples(blocks=1))
     folder.append_calibration("torchserve", samples(blocks=2))
     lines = (folder.path / "calibration.csv").read_text().splitlines()
-    assert lines[0] == "server,layer,batch_size,repeat,time_s,block,visit"
+    assert lines[0] == "server,layer,batch_size,repeat,time_s,block,visit,start"
     assert len(lines) == 1 + 10 + 20
     found = folder.read().samples
     assert found["server"].value_counts().to_dict() == {"torchserve": 20, "triton": 10}
     assert found["time_s"].tolist()[:2] == pytest.approx([0.009009, 0.009009])
     assert found["block"].tolist()[-1] == 1
+    assert found["start"].tolist() == [0] * 30
+
+
+def test_the_starts_of_a_calibration_are_read_back_and_a_file_of_before_has_one(folder: RunFolder) -> None:
+    folder.append_calibration("triton", [sample | {"start": 2} for sample in samples(blocks=1)])
+    assert folder.read().samples["start"].tolist() == [2] * 10
+    file = folder.path / "calibration.csv"
+    file.write_text("".join(line.rpartition(",")[0] + "\n" for line in file.read_text().splitlines()))
+    assert folder.read().samples["start"].tolist() == [0] * 10
+
+
+def test_memory_and_what_ran_out_of_it_are_read_back(folder: RunFolder) -> None:
+    row = {"server": "triton", "batch_size": 4, "start": 0, "block": 12, "rss_peak_bytes": 250_000_000,
+           "gpu_bytes": None, "limit_bytes": 8_000_000_000, "load_peak_bytes": 240_000_000}  # fmt: skip
+    folder.append("memory", [row])
+    folder.append("out_of_memory", [{"server": "triton", "batch_size": 8, "during": "answers", "cause": "killed"}])
+    raw = folder.read()
+    (memory,) = raw.table("memory", "triton").to_dict("records")
+    assert (memory["rss_peak_bytes"], memory["batch_size"]) == (250_000_000, 4)
+    assert math.isnan(memory["gpu_bytes"])
+    assert raw.ran_out_at("triton") == 8
+    assert raw.ran_out_at("torchserve") is None
+    assert raw.table("out_of_memory", "triton")["cause"].tolist() == ["killed"]
 
 
 def test_a_calibration_interrupted_before_its_first_sample_is_read_as_empty(folder: RunFolder) -> None:

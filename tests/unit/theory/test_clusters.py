@@ -87,5 +87,5 @@ def test_fewer_than_6_blocks_count_as_none() -> None:
 
 @pytest.mark.parametrize("blocks", [[0, 0, 1], [0.5] * 16])
 def test_blocks_that_do_not_match_are_refused(blocks: list[float]) -> None:
-    with pytest.raises(ValueError, match="whole block numbers"):
+    with pytest.raises(ValueError, match="whole block or start numbers"):
         fit_affine(np.tile(SIZES, 2), np.tile(C_S + M_S * SIZES, 2), blocks=blocks)
