@@ -190,7 +190,7 @@ def calibrate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, 
         unproven = job.manifest["unproven_batches"]
         unproven[name] = unproven.get(name, 0) + taken.unproven
         if taken.unsettled:
-            job.notes.append(f"{name}: times had not settled when the warm-up ended: {', '.join(taken.unsettled)}")
+            job.notes.append(f"{name}: not known to have settled when the warm-up ended: {', '.join(taken.unsettled)}")
 
 
 def saturate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, starts: Starts) -> None:

@@ -149,16 +149,19 @@ def throughput_speedup_verdicts(rows: Sequence[Speedup], tolerance: float) -> li
 
 def between_the_layers(fits: Mapping[str, LayerFit]) -> str:
     """What occupancy and path add to compute, as one sentence without a full stop; empty without lines of all three."""
-    if not {"compute", OCCUPANCY, "path"} <= {layer for layer, fit in fits.items() if fit.holds_from is not None}:
+    layers = {name: fits[name] for name in ("compute", OCCUPANCY, "path") if name in fits}
+    since = [fit.holds_from for fit in layers.values() if fit.holds_from is not None]
+    if len(since) < 3:
         return ""
-    compute, occupancy, path = fits["compute"], fits[OCCUPANCY], fits["path"]
+    compute, occupancy, path = layers.values()
 
     def more(longer: LayerFit, shorter: LayerFit) -> str:
         c_ms, m_ms = ((a - b) * 1e3 for a, b in ((longer.c_s, shorter.c_s), (longer.m_s, shorter.m_s)))
         return f"{c_ms:+.2f} ms a batch and {m_ms:+.3f} ms a request"
 
+    opening = f"From B = {max(since):g} on an" if any(fit.has_knee for fit in layers.values()) else "An"
     return (
-        f"An instance is busy for longer than it computes, {more(occupancy, compute)}: handing batches over, unpacking "
-        f"and answering requests; a client at exactly B waits {more(path, compute)} beyond compute: that and the way "
-        "there and back"
+        f"{opening} instance is busy for longer than it computes, {more(occupancy, compute)}: handing batches over, "
+        f"unpacking and answering requests; a client at exactly B waits {more(path, compute)} beyond compute: that and "
+        "the way there and back"
     )

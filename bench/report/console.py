@@ -52,8 +52,9 @@ def _print(console: Console, table: Table) -> None:
 
 
 def _speedups(analysis: Analysis) -> Table:
-    knee = any(fit.has_knee for layers in analysis.fits.values() for fit in layers.values())
-    law = "B·T(1)/(c+Bm)" if knee else "B(c+m)/(c+Bm)"
+    shown = {(row.server, row.layer) for row in analysis.speedups}
+    fits = ((fit, (server, layer)) for server, layers in analysis.fits.items() for layer, fit in layers.items())
+    law = "B·T(1)/(c+Bm)" if any(fit.has_knee and where in shown for fit, where in fits) else "B(c+m)/(c+Bm)"
     table = new_table("Speedup S(B)", "server", "layer", "B", "measured", law, "off by", "")
     for row in analysis.speedups:
         table.add_row(

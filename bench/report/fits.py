@@ -13,13 +13,14 @@ EXTRAPOLATION = "* extrapolation: no batch came near it, the largest has B < 4·
 
 
 def fits_table(analysis: Analysis) -> Table:
-    """A row for each server and layer; no c and m where there is no line."""
+    """A row for each server and layer, with the batch size from which c and m hold; none where there is no line."""
     columns = ("server", "layer", "c, ms", "m, ms", "ceiling", "shape", "off by")
     table = new_table("T(B) = c + B·m, 95 % intervals", *columns)
     for server, layers in analysis.fits.items():
         for layer, fit in layers.items():
             c, m, ceiling = _law(fit)
-            table.add_row(server, layer, c, m, ceiling, _shape(fit), quantity.share(fit.max_residual))
+            where = f"{layer}, B ≥ {fit.holds_from:g}" if fit.has_knee else layer
+            table.add_row(server, where, c, m, ceiling, fit.shape, quantity.share(fit.max_residual))
             if ceiling.endswith("*"):
                 table.caption, table.caption_justify = f"{EXTRAPOLATION}\n", "left"
     return table
@@ -33,8 +34,4 @@ def _law(fit: LayerFit) -> tuple[str, str, str]:
     if fit.unbounded:
         return c, m, "unbounded"
     ceiling = quantity.with_interval(fit.ceiling, fit.ceiling_lo, fit.ceiling_hi)
-    return c, m, f"{ceiling} *" if fit.extrapolation else ceiling
-
-
-def _shape(fit: LayerFit) -> str:
-    return f"{fit.shape}, B ≥ {fit.holds_from:g}" if fit.has_knee else fit.shape
+    return c, m, f"{ceiling}*" if fit.extrapolation else ceiling

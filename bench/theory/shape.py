@@ -70,9 +70,10 @@ def shape_of(
 
     batch_sizes, times_s, blocks, starts: shape (n,), as for `fit_affine`; with blocks, what the visits of a block
     share is no noise here. A curve is adequate unless it misses a size by more than `affine_tolerance` and by more than
-    the scatter of the visits explains, by an F test at 0.3 %. T(B) is a line where that is adequate and does not bend upwards, by a
-    test at 0.4 %. Else that adequate curve is told whose Schwarz criterion, with a little more for each parameter, is
-    least. c and m of a hinge or two segments are fitted to the sizes beyond the upper end of the knee's interval.
+    the scatter of the visits explains, by an F test at 0.3 %. T(B) is a line where that is adequate and does not bend
+    upwards, by a test at 0.4 %. Else that adequate curve is told whose Schwarz criterion, with a little more for each
+    parameter, is least. c and m of a hinge or two segments are fitted to the sizes beyond the upper end of the knee's
+    interval.
 
     A bend that misses the sizes by less than the tolerance is not told, and one that is lost in the noise cannot be.
     Where no size was visited twice nothing tells the noise, and only the tolerance decides between a line and none.

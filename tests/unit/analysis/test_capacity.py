@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -115,3 +116,6 @@ def test_the_gaps_between_the_layers_are_told_in_words() -> None:
     assert "+0.30 ms a batch and +0.100 ms a request" in words
     assert "+1.50 ms a batch and +0.200 ms a request" in words
     assert between_the_layers({"compute": fit()}) == ""
+    later = replace(fit(c=0.0055, m=0.0022), holds_from=4.0, knee_lo=3.5, knee_hi=4.5)
+    assert between_the_layers(fits | {"path": later}).startswith("From B = 4 on an instance is busy for longer")
+    assert between_the_layers(fits | {"path": replace(later, holds_from=None)}) == ""

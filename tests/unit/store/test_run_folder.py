@@ -198,6 +198,14 @@ def test_answers_without_labels_are_read_back_without(folder: RunFolder) -> None
     assert found.labels is None
 
 
+def test_a_calibration_of_before_visits_were_numbered_has_one_in_each_block(folder: RunFolder) -> None:
+    lines = "server,layer,batch_size,repeat,time_s,block\ntriton,compute,4,1,0.012,0\ntriton,compute,4,2,0.013,0\n"
+    (folder.path / "calibration.csv").write_text(lines)
+    found = folder.read().samples
+    assert found["visit"].tolist() == [0, 0]
+    assert found["time_s"].tolist() == [0.012, 0.013]
+
+
 def test_calibration_grows_below_one_header_and_is_read_back(folder: RunFolder) -> None:
     folder.append_calibration("triton", samples(blocks=1))
     folder.append_calibration("torchserve", samples(blocks=2))
