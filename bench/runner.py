@@ -24,7 +24,7 @@ from bench.analysis.run import Analysis, analyse
 from bench.analysis.search import goal_of, probe_of
 from bench.artifacts.build import Artifact, build
 from bench.errors import BenchError, MeasurementInvalid, OutOfMemory
-from bench.experiments import answers, calibration, memory, open_loop, saturation
+from bench.experiments import answers, calibration, memory, open_loop, saturation, tracing
 from bench.experiments.calibration import Sample
 from bench.experiments.saturation import Saturated
 from bench.experiments.starts import Starts, shortage_note, shortage_row
@@ -40,7 +40,7 @@ from bench.scenario.spec import Protocol, Scenario, Server
 from bench.scenario.stored import to_json
 from bench.servers.process import interrupts_deferred
 from bench.servers.runtime import Runtime, cache_folder, ensure_runtime
-from bench.servers.server import RunningServer
+from bench.servers.server import NoTraces, RunningServer
 from bench.store import FORMAT_VERSION, RunFolder
 
 T = TypeVar("T")
@@ -164,7 +164,9 @@ def measure(job: Job, server: Server) -> None:
             running.wait_for_processes(alone)
             capacity_per_s = measure_capacity(job, running, loop, production)
             for rate_index in range(len(job.scenario.load.rates_per_s)):
-                load_rate(job, running, loop, production, rate_index)
+                points = load_rate(job, running, loop, production, rate_index)
+                if running.traces and not any(point.overload().saturated for point in points):
+                    trace_rate(job, running, loop, production, rate_index)
             if job.scenario.load.search is not None:
                 search(job, running, loop, production, goal_of(job.scenario, capacity_per_s))
 
@@ -232,19 +234,30 @@ def measure_capacity(job: Job, running: RunningServer, loop: asyncio.Runner, arm
     return sum(rates) / len(rates)
 
 
-def load_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, rate_index: int) -> None:
+def load_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, rate_index: int) -> list[Point]:
     """Replications at one rate; one in which the generator was late, as on a disturbed host, is repeated."""
     wanted = job.scenario.load.replications
-    valid = 0
+    points: list[Point] = []
     for replication in range(1, wanted + max(MOST_REPEATS, wanted) + 1):
         of = f"of {wanted}" if replication <= wanted else "(a repeat)"
         rate = job.scenario.load.rates_per_s[rate_index]
         label = f"{rate:g}/s, replication {replication} {of}"
         seeds = (job.scenario.seed, rate_index, replication)
         point = load_point(job, running, loop, arm, Planned(rate, replication, seeds, label))
-        valid += is_valid(point)
-        if valid == wanted:
-            return
+        points.append(point)
+        if sum(map(is_valid, points)) == wanted:
+            break
+    return points
+
+
+def trace_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, rate_index: int) -> None:
+    """The first replication once more, with the server noting each request's stages: for the latency budget alone."""
+    subject = _subject(job, running, job.scenario.load.protocol)
+    experiment = tracing.run_traced(subject, arm, job.scenario.load, job.scenario.seed, rate_index)
+    try:
+        job.folder.write_point(loop.run(_then_close(subject, experiment)), traced=True)
+    except NoTraces as error:
+        job.notes.append(f"{error}; its latency budget is made from its counters")
 
 
 def search(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, goal: Goal) -> None:
@@ -285,10 +298,9 @@ def load_point(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm,
     try:
         experiment = open_loop.run_point(subject, arm, recorder, payloads, plan.protocol, pace, planned.label)
         statistics = loop.run(_then_close(subject, experiment))
-        executions = sum(count for count, _ in statistics.batches.values()) or None
-        counted = Counted(statistics.requests, statistics.queue_s, statistics.compute_s, executions)
+        counted = open_loop.counted(statistics)
     finally:
-        rows, generator, offered = open_loop.measured(recorder)
+        rows, generator, offered = open_loop.measured(recorder, counted)
         point = Point(
             name, rate, replication, plan.warmup_s, plan.duration_s, rows, counted, generator, offered, planned.searched
         )

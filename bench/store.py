@@ -38,6 +38,7 @@ FIT_COLUMNS = [
 ]  # fmt: skip
 POINT_KEY = b"serve-bench point"
 SEARCHED = "search-"
+TRACED = "traced-"
 
 
 class RunFolder:
@@ -110,8 +111,11 @@ class RunFolder:
             columns["label"] = labels
         _write_parquet(pa.table(columns), self._samples(server) / "answers.parquet")
 
-    def write_point(self, point: Point) -> None:
-        """samples/<server>/<point>.parquet, its settings and the server's counts among the file's metadata."""
+    def write_point(self, point: Point, *, traced: bool = False) -> None:
+        """samples/<server>/<point>.parquet, its settings and the server's counts among the file's metadata.
+
+        traced: a point whose requests' stages the server noted, under a name of its own.
+        """
         about = {
             "rate_per_s": point.rate_per_s, "replication": point.replication, "warmup_s": point.warmup_s,
             "duration_s": point.duration_s, "counted": asdict(point.counted) if point.counted else None,
@@ -120,9 +124,9 @@ class RunFolder:
         }  # fmt: skip
         table = pa.Table.from_pandas(point.rows, preserve_index=False)
         table = table.replace_schema_metadata({POINT_KEY: json.dumps(about).encode()})
-        what = SEARCHED if point.searched else ""
-        name = f"{what}rate={_plain(point.rate_per_s)}-replication={point.replication}.parquet"
-        _write_parquet(table, self._samples(point.server) / name)
+        rate, what = _plain(point.rate_per_s), SEARCHED if point.searched else ""
+        name = f"{TRACED}rate={rate}" if traced else f"{what}rate={rate}-replication={point.replication}"
+        _write_parquet(table, self._samples(point.server) / f"{name}.parquet")
 
     def server_folder(self, server: str) -> Path:
         folder = self.path / "servers" / server
@@ -204,11 +208,12 @@ class RunFolder:
         empty = pd.DataFrame(columns=CALIBRATION_COLUMNS)
         samples = _read_calibration(calibration) if calibration.exists() else empty
         points = [point for server in scenario.servers for point in self._points(server.name)]
+        traced = [point for server in scenario.servers for point in self._points(server.name, TRACED)]
         searched = [point for server in scenario.servers for point in self._points(server.name, SEARCHED)]
         answers = self._answers([server.name for server in scenario.servers])
         unproven = dict(manifest.get("unproven_batches", {}))
         tables = {name: self._raw_table(name, columns) for name, columns in RAW_COLUMNS.items()}
-        return RawRun(scenario, samples, tuple(points), answers, unproven, tables, tuple(searched))
+        return RawRun(scenario, samples, tuple(points), answers, unproven, tables, tuple(searched), tuple(traced))
 
     def _raw_table(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
         """Names stay text; everything else is a number, NaN where it cannot be read."""
@@ -290,20 +295,28 @@ def point_rows(
     batch_size: NDArray[np.int32],
     compute_ns: NDArray[np.int64],
     cause: NDArray[np.str_] | pd.Categorical[Any],
+    started_ns: NDArray[np.int64] | None = None,
 ) -> pd.DataFrame:
     """The columns of samples/*.parquet, in seconds; what never happened or was not told is null.
 
-    times_ns: scheduled, sent and completed, -1 where it never happened; batch_size 0 and compute_ns -1: not told.
+    times_ns: scheduled, sent and completed, -1 where it never happened; batch_size 0, compute_ns -1 and started_ns -1
+    (when the execution began): not told. Columns in which nothing is told are one array.
     """
     seconds = {f"{name}_s": _seconds(times) for name, times in times_ns.items()}
+    nothing = np.full(len(status), math.nan)
+
+    def told(times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        return nothing if times is None or times.max(initial=-1) < 0 else _seconds(times)
+
     return pd.DataFrame(
         {
             **seconds,
             "status": status,
             "batch_size": pd.arrays.IntegerArray(batch_size, batch_size <= 0),
-            "queue_wait_s": np.full(len(status), math.nan),
-            "compute_s": _seconds(compute_ns),
+            "queue_wait_s": nothing,
+            "compute_s": told(compute_ns),
             "cause": cause,
+            "execution_started_s": told(started_ns),
         },
         copy=False,
     )

@@ -37,12 +37,23 @@ LOAD_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the server counted over a point: sums over its requests in seconds, None where it does not tell."""
+    """What the server counted over a point: sums over its requests in seconds, None where it does not tell.
+
+    total_s: from arrival to answer; held_s: with the instance or worker that executes, over held_requests of them.
+    """
 
     requests: int
     queue_s: float
     compute_s: float | None
     executions: int | None
+    total_s: float | None = None
+    held_requests: int | None = None
+    held_s: float | None = None
+
+    @property
+    def tells_times(self) -> bool:
+        """Whether its times are of these requests: TorchServe counts those that come over gRPC, and times none."""
+        return self.total_s is None or self.total_s > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +295,7 @@ def _server_side(point: Point) -> tuple[float, float, float]:
     """(mean queue wait, mean compute, mean batch size) of a request; NaN where neither server nor rows tell."""
     rows, counted = point.rows, point.counted
     told = rows[rows["batch_size"].notna()]
-    queue_s = counted.queue_s / counted.requests if counted and counted.requests else math.nan
+    queue_s = counted.queue_s / counted.requests if counted and counted.requests and counted.tells_times else math.nan
     if counted and counted.compute_s is not None and counted.executions and counted.requests:
         return queue_s, counted.compute_s / counted.requests, counted.requests / counted.executions
     if told.empty:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bench.analysis import answers as answer_checks
+from bench.analysis.budget import BUDGET_COLUMNS, budget
 from bench.analysis.calibration import LAW_LAYER
 from bench.analysis.capacity import (
     OCCUPANCY,
@@ -17,6 +18,7 @@ from bench.analysis.capacity import (
     between_the_layers,
     capacities,
     capacity_verdict,
+    occupancy_layer,
     throughput_speedup_verdicts,
     throughput_speedups,
 )
@@ -47,7 +49,8 @@ class Answers:
 @dataclass(frozen=True, slots=True)
 class RawRun:
     """What was measured. samples: the columns of calibration.csv; unproven: batches of another size than asked;
-    tables: the further raw tables by name, see `bench.analysis.tables`."""
+    tables: the further raw tables by name, see `bench.analysis.tables`; traced: points whose requests' stages the
+    server noted, at most one for a server and rate."""
 
     scenario: Scenario
     samples: pd.DataFrame
@@ -56,6 +59,7 @@ class RawRun:
     unproven: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     searched: tuple[Point, ...] = ()
+    traced: tuple[Point, ...] = ()
 
     def table(self, name: str, server: str) -> pd.DataFrame:
         """One server's rows of a raw table; empty where there is none."""
@@ -155,13 +159,31 @@ def analyse(raw: RawRun) -> Analysis:
         verdicts.append(missing or search_verdict(looked[-1]))
     objective_s = objective.response_time_s if objective is not None else None
     load = pd.DataFrame([load_row(p, objective_s) for p in raw.points], columns=list(LOAD_COLUMNS))
+    budgets, budget_verdicts = _budgets(raw, fits)
+    verdicts += budget_verdicts
     tables = {
         "search": pd.DataFrame(map(asdict, looked), columns=[f.name for f in fields(Found)]),
         "capacity": pd.DataFrame(map(asdict, served), columns=[f.name for f in fields(Capacity)]),
         "response": response_table(measured, objective),
+        "budget": budgets,
     }
     tables |= {"memory_fit": memory_table(uses)} if uses else {}
     return Analysis(fits, tuple(rows), load, tuple(verdicts), sentences, tables, noted)
+
+
+def _budgets(raw: RawRun, fits: Mapping[str, Mapping[str, LayerFit]]) -> tuple[pd.DataFrame, list[Verdict]]:
+    """Of each server at each rate; of none where somebody else serves the model, and its delay is not known."""
+    frames, verdicts = [pd.DataFrame(columns=list(BUDGET_COLUMNS))], []
+    if not isinstance(raw.scenario.model, External):
+        servers = {server.name: server for server in raw.scenario.servers}
+        traced = {(point.server, point.rate_per_s): point for point in raw.traced}
+        for (name, rate), points in rates(raw.points).items():
+            server, layers = servers[name], fits.get(name, {})
+            fit = layers.get(occupancy_layer(server.instances)) or layers.get(LAW_LAYER)
+            rows, verdict = budget(points, traced.get((name, rate)), server, fit.model if fit else None)
+            frames.append(rows)
+            verdicts += [verdict] if verdict is not None else []
+    return pd.concat(frames[1:] or frames, ignore_index=True), verdicts
 
 
 def _missing(check: str, server: str, subject: str, failed_at: int | None) -> Verdict:

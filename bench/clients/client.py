@@ -25,7 +25,9 @@ class Client(Protocol):
         """Whether one request may carry several rows."""
         ...
 
-    def request(self, model: str, rows: np.ndarray) -> bytes: ...
+    def request(self, model: str, rows: np.ndarray, request_id: str = "", /) -> bytes:
+        """request_id: by which the server's own records name it, where it keeps any."""
+        ...
 
     def answers(self, outcome: Outcome) -> np.ndarray:
         """Raises MeasurementInvalid when the outcome is not a whole, well-formed answer."""
@@ -33,6 +35,10 @@ class Client(Protocol):
 
     def executed(self, outcome: Outcome) -> tuple[int, float] | None:
         """(batch size, compute seconds) of the execution that made this answer; None where the server does not say."""
+        ...
+
+    def started_ns(self, outcome: Outcome) -> int:
+        """When that execution began, by the monotonic clock of the server's machine; -1 where it is not said."""
         ...
 
     def cause(self, outcome: Outcome) -> str: ...

@@ -19,7 +19,7 @@ class TorchServeHttp:
     def __init__(self, host: str, port: int, _input_name: str, _output_name: str) -> None:
         self._host = f"{host}:{port}"
 
-    def request(self, model: str, rows: np.ndarray) -> bytes:
+    def request(self, model: str, rows: np.ndarray, _request_id: str = "") -> bytes:
         return torchserve_http.predict_request(model, rows.astype(FLOAT32).tobytes(), self._host)
 
     def answers(self, outcome: Outcome) -> np.ndarray:
@@ -33,6 +33,9 @@ class TorchServeHttp:
     def executed(self, outcome: Outcome) -> tuple[int, float] | None:
         return torchserve_http.executed(outcome)
 
+    def started_ns(self, outcome: Outcome) -> int:
+        return torchserve_http.started_ns(outcome)
+
     def cause(self, outcome: Outcome) -> str:
         return torchserve_http.error_cause(outcome)
 
@@ -45,7 +48,7 @@ class TorchServeGrpc:
     def __init__(self, _host: str, _port: int, _input_name: str, _output_name: str) -> None:
         """Takes what every client takes; its requests name neither a host nor a tensor."""
 
-    def request(self, model: str, rows: np.ndarray) -> bytes:
+    def request(self, model: str, rows: np.ndarray, _request_id: str = "") -> bytes:
         return torchserve_grpc.predict_request(model, rows.astype(FLOAT32).tobytes())
 
     def answers(self, outcome: Outcome) -> np.ndarray:
@@ -53,6 +56,9 @@ class TorchServeGrpc:
 
     def executed(self, _outcome: Outcome) -> tuple[int, float] | None:
         return None
+
+    def started_ns(self, _outcome: Outcome) -> int:
+        return -1
 
     def cause(self, outcome: Outcome) -> str:
         return torchserve_http.error_cause(outcome)

@@ -1,7 +1,8 @@
 """TorchServe's HTTP inference protocol: raw bytes to /predictions/{model}, the handler's bytes back.
 
-The generated handlers tell of each execution in two response headers: `x-batch-size`, the requests executed
-together, and `x-handler-time-ns`, the time of that one execution.
+The generated handlers tell of each execution in three response headers: `x-batch-size`, the requests executed
+together; `x-handler-started-ns`, when that one execution began by its machine's monotonic clock; and
+`x-handler-time-ns`, how long it took.
 """
 
 from __future__ import annotations
@@ -56,3 +57,11 @@ def executed(outcome: Outcome) -> tuple[int, float] | None:
         return int(outcome.headers["x-batch-size"]), int(outcome.headers["x-handler-time-ns"]) / 1e9
     except (KeyError, ValueError):
         return None
+
+
+def started_ns(outcome: Outcome) -> int:
+    """When the execution behind this answer began, by the monotonic clock of its machine; -1 where it is not told."""
+    try:
+        return int(outcome.headers["x-handler-started-ns"])
+    except (KeyError, ValueError):
+        return -1

@@ -20,14 +20,17 @@ class TritonHttp:
         self._host = f"{host}:{port}"
         self._input, self._output = input_name, output_name
 
-    def request(self, model: str, rows: np.ndarray) -> bytes:
-        return triton_http.infer_request(model, {self._input: rows}, [self._output], self._host)
+    def request(self, model: str, rows: np.ndarray, request_id: str = "") -> bytes:
+        return triton_http.infer_request(model, {self._input: rows}, [self._output], self._host, request_id)
 
     def answers(self, outcome: Outcome) -> np.ndarray:
         return _named(self._output, triton_http.parse_infer_response(outcome))
 
     def executed(self, _outcome: Outcome) -> tuple[int, float] | None:
         return None
+
+    def started_ns(self, _outcome: Outcome) -> int:
+        return -1
 
     def cause(self, outcome: Outcome) -> str:
         return triton_http.error_cause(outcome)
@@ -41,14 +44,17 @@ class TritonGrpc:
     def __init__(self, _host: str, _port: int, input_name: str, output_name: str) -> None:
         self._input, self._output = input_name, output_name
 
-    def request(self, model: str, rows: np.ndarray) -> bytes:
-        return triton_grpc.infer_request(model, {self._input: rows}, [self._output])
+    def request(self, model: str, rows: np.ndarray, request_id: str = "") -> bytes:
+        return triton_grpc.infer_request(model, {self._input: rows}, [self._output], request_id)
 
     def answers(self, outcome: Outcome) -> np.ndarray:
         return _named(self._output, triton_grpc.parse_infer_response(outcome))
 
     def executed(self, _outcome: Outcome) -> tuple[int, float] | None:
         return None
+
+    def started_ns(self, _outcome: Outcome) -> int:
+        return -1
 
     def cause(self, outcome: Outcome) -> str:
         return triton_http.error_cause(outcome)

@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bench.analysis.load import Generator, Offered
+from bench.analysis.load import Counted, Generator, Offered
+from bench.analysis.parts import queue_waits
 from bench.experiments.sending import Sending
 from bench.experiments.subject import Subject
 from bench.load.arrivals import schedule, statistics
 from bench.load.dispatch import Progress, StopRule, replay
 from bench.load.recorder import Recorder
+from bench.load.records import Records
 from bench.load.workers import replay_in_workers
 from bench.measure.overload import OverloadWatch
 from bench.scenario.arms import Arm
@@ -54,17 +56,25 @@ def planned(load: Load, rate_per_s: float, seeds: Sequence[int]) -> tuple[NDArra
 
 
 async def run_point(
-    subject: Subject, arm: Arm, recorder: Recorder, payload_order: np.ndarray, protocol: str, pace: Pace, label: str
+    subject: Subject,
+    arm: Arm,
+    recorder: Recorder,
+    payload_order: np.ndarray,
+    protocol: str,
+    pace: Pace,
+    label: str,
+    *,
+    named: bool = False,
 ) -> Statistics:
     """Replays `recorder.offsets_ns`; what the server counted over the whole point, warm-up included.
 
-    payload_order (n,): which payload each request carries. The rows are in the recorder, also when this is cancelled.
-    A point whose backlog only grows is ended early. Raises ServerError when the server died.
+    payload_order (n,): which payload each request carries. named: each request has its `request_id`. The rows are in
+    the recorder, also when this is cancelled. A point whose backlog only grows is ended early. Raises ServerError when
+    the server died.
     """
-    server, client = subject.server, subject.client
-    requests = tuple(client.request(arm.name, row[np.newaxis]) for row in subject.model.payloads)
+    server = subject.server
+    requests, order = _prebuilt(subject, arm, payload_order, named=named)
     port = server.ports[server.data_ports[protocol]]
-    order = payload_order.astype(np.uint32)
     sending = Sending(server.spec.kind, protocol, server.host, port, requests, order, pace.timeout_s)
 
     looked_s = 0.0
@@ -83,10 +93,39 @@ async def run_point(
     return server.statistics(arm).since(before)
 
 
-def measured(recorder: Recorder) -> tuple[pd.DataFrame, Generator | None, Offered]:
+def request_id(index: int) -> str:
+    """All of one length, and so all requests that carry one."""
+    return f"{index:08d}"
+
+
+def _prebuilt(
+    subject: Subject, arm: Arm, payload_order: np.ndarray, *, named: bool
+) -> tuple[tuple[bytes, ...], NDArray[np.uint32]]:
+    """The requests that differ, and which of them is sent as the i-th."""
+    client, payloads = subject.client, subject.model.payloads
+    if not named:
+        return tuple(client.request(arm.name, row[np.newaxis]) for row in payloads), payload_order.astype(np.uint32)
+    requests = (
+        client.request(arm.name, payloads[row : row + 1], request_id(i)) for i, row in enumerate(payload_order.tolist())
+    )
+    return tuple(requests), np.arange(len(payload_order), dtype=np.uint32)
+
+
+def counted(statistics: Statistics) -> Counted:
+    """A point's statistics as they are kept."""
+    executions = sum(count for count, _ in statistics.batches.values()) or None
+    held_requests, held_s = statistics.held or (None, None)
+    return Counted(
+        statistics.requests, statistics.queue_s, statistics.compute_s, executions, statistics.total_s,
+        held_requests, held_s,
+    )  # fmt: skip
+
+
+def measured(recorder: Recorder, counts: Counted | None = None) -> tuple[pd.DataFrame, Generator | None, Offered]:
     """The recorder's rows as samples/*.parquet has them, what sending took, and what the schedule offered.
 
-    Of a run that was cancelled too.
+    Of a run that was cancelled too. counts: what the server counted, by which a request's queue wait is known where
+    the start of its execution is.
     """
     plan = statistics(recorder.offsets_ns)
     offered = Offered(plan.mean_rate_per_s, plan.cv_of_gaps, plan.index_of_dispersion)
@@ -94,9 +133,25 @@ def measured(recorder: Recorder) -> tuple[pd.DataFrame, Generator | None, Offere
     times = {"scheduled": records.scheduled_ns, "sent": records.sent_ns, "completed": records.completed_ns}
     # As text it would be 80 bytes a row.
     cause = pd.Categorical.from_codes(records.cause, dtype=pd.CategoricalDtype(list(records.causes)))
-    rows = point_rows(times, records.status, records.batch_size, records.compute_ns, cause)
+    rows = point_rows(times, records.status, records.batch_size, records.compute_ns, cause, _started_ns(records))
+    if counts is not None:
+        rows["queue_wait_s"] = queue_waits(rows, counts)
     use = records.use
     return rows, Generator(use.cpu_s, use.wall_s, use.workers) if use is not None else None, offered
+
+
+def _started_ns(records: Records) -> NDArray[np.int64] | None:
+    """When executions began, on the clock of the other times; None where nothing tells, -1 for what cannot be.
+
+    The server's monotonic clock is this process's on the same machine alone; on another, an execution would begin
+    before its request was sent, or end after its answer came.
+    """
+    started_ns = records.started_ns
+    if started_ns.max(initial=-1) < 0:
+        return None
+    ended_ns = started_ns + np.maximum(records.compute_ns, 0)
+    ours = (started_ns >= records.sent_ns) & (ended_ns <= records.completed_ns)
+    return np.where(ours, started_ns, -1)
 
 
 async def drive(

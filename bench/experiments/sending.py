@@ -38,12 +38,12 @@ class Sending:
         spoken = PROTOCOLS[self.kind][self.protocol]
         client = spoken.client(self.host, self.port, "", "")
         pool = spoken.pool(self.host, self.port, self.timeout_s)
-        requests, executed, cause = self.requests, client.executed, client.cause
+        requests, executed, started_ns, cause = self.requests, client.executed, client.started_ns, client.cause
         mine = self.order[share.start : share.stop : share.step].tolist()
         first, step = share.start, share.step
 
         def send(index: int, done: DoneFn) -> None:
-            pool.send(requests[mine[(index - first) // step]], _telling(executed, cause, done))
+            pool.send(requests[mine[(index - first) // step]], _telling(executed, started_ns, cause, done))
 
         try:
             await pool.open(self.connections_ahead)
@@ -53,14 +53,20 @@ class Sending:
 
 
 def _telling(
-    executed: Callable[[Outcome], tuple[int, float] | None], cause: Callable[[Outcome], str], done: DoneFn
+    executed: Callable[[Outcome], tuple[int, float] | None],
+    started_ns: Callable[[Outcome], int],
+    cause: Callable[[Outcome], str],
+    done: DoneFn,
 ) -> Callable[[Outcome, int, int], None]:
     """What the pool calls with an outcome: the engine's record of it."""
 
     def on_outcome(outcome: Outcome, sent_ns: int, completed_ns: int) -> None:
         batch = executed(outcome)
-        size, compute_ns = (0, -1) if batch is None else (batch[0], round(batch[1] * 1e9))
         why = cause(outcome) if outcome.cause else ""
-        done(outcome.status, sent_ns, completed_ns, size, compute_ns, why)
+        if batch is None:
+            done(outcome.status, sent_ns, completed_ns, 0, -1, why)
+        else:
+            size, compute_ns = batch[0], round(batch[1] * 1e9)
+            done(outcome.status, sent_ns, completed_ns, size, compute_ns, why, started_ns(outcome))
 
     return on_outcome

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter_ns, process_time_ns
+from typing import Protocol
 
 import numpy as np
 
@@ -27,8 +28,22 @@ REST_NS = 250_000
 NEAR_NS = 100_000
 NEAR_SHARE = 0.25
 
-DoneFn = Callable[[int, int, int, int, int, str], None]
-"""(status, sent_ns, completed_ns, batch_size, compute_ns, cause): as in Records, on `perf_counter_ns`."""
+
+class DoneFn(Protocol):
+    """Is told of an outcome: as in Records, on `perf_counter_ns`."""
+
+    def __call__(
+        self,
+        status: int,
+        sent_ns: int,
+        completed_ns: int,
+        batch_size: int,
+        compute_ns: int,
+        cause: str,
+        started_ns: int = -1,
+        /,
+    ) -> None: ...
+
 
 SendFn = Callable[[int, DoneFn], None]
 """Sends request `index` without blocking; its DoneFn is called once, when the outcome is known."""

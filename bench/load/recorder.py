@@ -20,10 +20,10 @@ MOST_CAUSES = 1000
 # One row, as numpy and as struct see it. The cause is last: a process that dies while it writes leaves no outcome
 # without its times.
 _ROW = np.dtype(
-    [("sent", "=i8"), ("completed", "=i8"), ("compute", "=i8"), ("batch_size", "=i4"), ("status", "=i2"),
-     ("cause", "=i2")]
+    [("sent", "=i8"), ("completed", "=i8"), ("compute", "=i8"), ("started", "=i8"), ("batch_size", "=i4"),
+     ("status", "=i2"), ("cause", "=i2")]
 )  # fmt: skip
-_PACK_ROW = Struct("=qqqihh").pack_into
+_PACK_ROW = Struct("=qqqqihh").pack_into
 _ROW_BYTES = _ROW.itemsize
 _CAUSES_PER_ROW = _ROW_BYTES // 2
 _CAUSE_AT = _CAUSES_PER_ROW - 1
@@ -48,7 +48,7 @@ class Recorder:
         n = len(offsets_ns)
         self._lay_out(RawArray(ctypes.c_byte, max(1, n) * BYTES_PER_REQUEST), n)
         self.offsets_ns[:] = offsets_ns
-        self._table[:] = np.array((-1, -1, -1, 0, -1, _NEVER_SENT), dtype=_ROW)
+        self._table[:] = np.array((-1, -1, -1, -1, 0, -1, _NEVER_SENT), dtype=_ROW)
 
     @classmethod
     def attached(cls, memory: Any, n: int, on_new_cause: Callable[[str], None]) -> Recorder:
@@ -86,7 +86,7 @@ class Recorder:
 
     def on_send(self, index: int, now_ns: int) -> None:
         """Note a request as handed over; `on_done` puts the time of the write itself."""
-        _PACK_ROW(self._rows, index * _ROW_BYTES, now_ns, -1, -1, 0, 0, _IN_FLIGHT)
+        _PACK_ROW(self._rows, index * _ROW_BYTES, now_ns, -1, -1, -1, 0, 0, _IN_FLIGHT)
         self.sent += 1
 
     def on_shed(self, index: int) -> None:
@@ -102,6 +102,7 @@ class Recorder:
         batch_size: int,
         compute_ns: int,
         cause: str,
+        started_ns: int = -1,
     ) -> None:
         """Note an outcome; what comes after `seal`, or a second time, is left out."""
         if self._sealed or self._causes[index * _CAUSES_PER_ROW + _CAUSE_AT] != _IN_FLIGHT:
@@ -109,7 +110,8 @@ class Recorder:
         code = self._codes.get(cause)
         if code is None:
             code = self._new_code(cause)
-        _PACK_ROW(self._rows, index * _ROW_BYTES, sent_ns, completed_ns, compute_ns, batch_size, status, code)
+        at = index * _ROW_BYTES
+        _PACK_ROW(self._rows, at, sent_ns, completed_ns, compute_ns, started_ns, batch_size, status, code)
         self.finished += 1
         if code:
             self.failed += 1
@@ -168,7 +170,7 @@ class Recorder:
         if self._records is None:
             self.seal()
             table = self._table
-            for stamps in (table["sent"], table["completed"]):
+            for stamps in (table["sent"], table["completed"], table["started"]):
                 np.subtract(stamps, self.start_ns, out=stamps, where=stamps >= 0)
             self._records = Records(
                 scheduled_ns=self.offsets_ns,
@@ -177,6 +179,7 @@ class Recorder:
                 status=table["status"],
                 batch_size=table["batch_size"],
                 compute_ns=table["compute"],
+                started_ns=table["started"],
                 cause=table["cause"],
                 causes=tuple(self._codes),
                 use=self.use,

@@ -51,12 +51,13 @@ class GeneratorUse:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Columns with one row for each planned arrival, in the order of the schedule: views of one store, 40 bytes a row.
+    """Columns with one row for each planned arrival, in the order of the schedule: views of one store, 48 bytes a row.
 
     Times are int64 nanoseconds from the run's start, -1 where it never happened. `status` is int16: HTTP's, 0
     without an answer, -1 when not sent. `batch_size` is int32, 0 = not told; `compute_ns` is int64, the
-    execution's time as the server tells it, -1 = not told. `cause` is int16 and indexes `causes`; a row is ok
-    when its cause is ''. `use` is None for a run that never started.
+    execution's time as the server tells it, -1 = not told; `started_ns` is int64, the execution's start by the server
+    machine's clock, -1 = not told. `cause` is int16 and indexes `causes`; a row is ok when its cause is ''. `use` is
+    None for a run that never started.
     """
 
     scheduled_ns: np.ndarray
@@ -65,6 +66,7 @@ class Records:
     status: np.ndarray
     batch_size: np.ndarray
     compute_ns: np.ndarray
+    started_ns: np.ndarray
     cause: np.ndarray
     causes: tuple[str, ...]
     use: GeneratorUse | None = None

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from bench.analysis.run import Analysis
 from bench.analysis.verdict import Verdict
-from bench.report import quantity
+from bench.report import budget, quantity
 from bench.report.fits import fits_table
 from bench.report.responses import responses_table
 from bench.report.table import new_table
@@ -26,7 +26,9 @@ UNITS = {
     "affine": quantity.share,
     "accuracy": quantity.share,
     "objective": quantity.milliseconds,
+    "budget": quantity.share,
 }
+TOLD_ONE_BY_ONE = ("precision", "affine", "accuracy", "objective")
 
 
 def print_run(console: Console, analysis: Analysis) -> None:
@@ -36,10 +38,11 @@ def print_run(console: Console, analysis: Analysis) -> None:
         console.print(f"[bold]{server}[/bold]: {escape(note)}.", highlight=False)
     if any(analysis.notes.values()):
         console.print()
-    tables = (_speedups, _capacity, _load, responses_table, _searches)
+    tables = (_speedups, _capacity, _load, responses_table, _budget, _searches)
     for table in (*(made(analysis) for made in tables), _verdicts(analysis.verdicts)):
         _print(console, table)
-    for server, sentence in analysis.sentences.items():
+    batches = budget.sentences(analysis.tables["budget"]) if "budget" in analysis.tables else ()
+    for server, sentence in (*analysis.sentences.items(), *batches):
         console.print(f"[bold]{server}[/bold]: {sentence}.", highlight=False)
     if "memory_fit" in analysis.tables:
         for row in analysis.tables["memory_fit"].to_dict("records"):
@@ -131,6 +134,14 @@ def _searches(analysis: Analysis) -> Table:
     return table
 
 
+def _budget(analysis: Analysis) -> Table:
+    table = new_table("Latency budget, ms", *budget.HEADERS)
+    if "budget" in analysis.tables:
+        for row in budget.rows(analysis.tables["budget"]):
+            table.add_row(*row)
+    return table
+
+
 def _state(row: dict[Hashable, Any]) -> str:
     if not row["valid"]:
         return "invalid"
@@ -150,7 +161,7 @@ def _merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
         alike = all(row.outcome == "holds" for row in rows) or (
             rows[0].outcome == "not applicable" and len({(row.outcome, row.why) for row in rows}) == 1
         )
-        if len(rows) > 1 and alike and rows[0].check not in UNITS:
+        if len(rows) > 1 and alike and rows[0].check not in TOLD_ONE_BY_ONE:
             subject = f"{len(rows)} of {len(rows)}"
             merged.append(replace(rows[0], subject=subject, expected="", measured=""))
         else:
@@ -168,7 +179,7 @@ def _verdicts(verdicts: Iterable[Verdict]) -> Table:
         if not isinstance(tolerance, str):
             tolerance = (
                 quantity.share(tolerance)
-                if verdict.check in ("speedup", "ceiling", "affine")
+                if verdict.check in ("speedup", "ceiling", "affine", "budget")
                 else quantity.number(tolerance)
             )
         table.add_row(

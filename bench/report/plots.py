@@ -17,13 +17,9 @@ from matplotlib.axes import Axes
 from bench.analysis.calibration import visits
 from bench.analysis.law import LayerFit
 from bench.analysis.run import Analysis, RawRun
+from bench.report import budget
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # told apart also by the colour-blind
-PARTS = (
-    ("queue_wait_mean_s", "queue wait w", "#e69f00"),
-    ("compute_mean_s", "compute c + Bm", "#56b4e9"),
-    ("network_mean_s", "network t_net", "#999999"),
-)
 MS = 1000.0
 MB = 1e6
 SHOWN_LAYERS = (("compute", "o", "-"), ("occupancy", "^", ":"), ("path", "s", "--"))
@@ -161,18 +157,8 @@ def _highest_rates(axes: Axes, analysis: Analysis) -> None:
 
 
 def _latency_budget(axes: Axes, _raw: RawRun, analysis: Analysis) -> bool:
-    load = analysis.load
-    if load.empty:
-        return False
-    means = load.groupby(["server", "rate_per_s"], sort=False)[[name for name, _, _ in PARTS]].mean()
-    labels = [f"{server}\n{rate:g}/s" for server, rate in means.index]
-    bottom = np.zeros(len(means))
-    for name, label, colour in PARTS:
-        height = np.nan_to_num(means[name].to_numpy(dtype=np.float64)) * MS
-        axes.bar(labels, height, bottom=bottom, label=label, color=colour, width=0.6)
-        bottom += height
-    axes.set(ylabel="mean round trip, ms", title="Latency budget: where the mean round trip goes")
-    return _finish(axes, True)
+    table = analysis.tables.get("budget")
+    return table is not None and _finish(axes, budget.draw(axes, table))
 
 
 def _memory_vs_batch(axes: Axes, raw: RawRun, analysis: Analysis) -> bool:

@@ -33,12 +33,20 @@ class Control:
         self._pool = urllib3.HTTPConnectionPool(host, port, maxsize=connections, retries=False)
 
     def ask(
-        self, method: str, path: str, query: Mapping[str, object] | None = None, *, timeout_s: float = 10.0
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, object] | None = None,
+        *,
+        body: object = None,
+        timeout_s: float = 10.0,
     ) -> Answer:
-        """One request without a body; a failed connection is Answer(0, …), as a starting server refuses at first."""
+        """One request, with a JSON body if any; a failed connection is Answer(0, …), as a starting server refuses."""
         target = f"{path}?{urlencode(query)}" if query else path
         try:
-            answer = self._pool.request(method, target, timeout=timeout_s)
+            answer = self._pool.request(
+                method, target, body=None if body is None else json.dumps(body), timeout=timeout_s
+            )
         except urllib3.exceptions.HTTPError as error:
             return Answer(0, str(error))
         return Answer(answer.status, answer.data.decode("utf-8", errors="replace"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,13 +29,17 @@ class Statistics:
     """A server's own counters for one arm since it was loaded; subtract two to get what happened between.
 
     requests: answered; queue_s: summed over requests; compute_s: each request's whole batch time, summed over
-    requests (None where the server does not tell); batches: executed batch size -> (executions, compute seconds).
+    requests (None where the server does not tell); batches: executed batch size -> (executions, compute seconds);
+    total_s: from a request's arrival to its answer, summed over requests; held: how many requests were with the
+    instance or worker that executes them, and for how many seconds, summed over them, the way there and back included.
     """
 
     requests: int
     queue_s: float
     compute_s: float | None
     batches: Mapping[int, tuple[int, float]] = field(default_factory=dict)
+    total_s: float | None = None
+    held: tuple[int, float] | None = None
 
     def since(self, before: Statistics) -> Statistics:
         batches = {}
@@ -47,7 +52,25 @@ class Statistics:
             self.queue_s - before.queue_s,
             None if self.compute_s is None or before.compute_s is None else self.compute_s - before.compute_s,
             batches,
+            None if self.total_s is None or before.total_s is None else self.total_s - before.total_s,
+            None
+            if self.held is None or before.held is None
+            else (self.held[0] - before.held[0], self.held[1] - before.held[1]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """One request inside the server, in seconds: from its start to its end, and the parts of that which have a name.
+
+    handover: the batch's inputs to the instance and its outputs back; batch_size: requests of the same execution.
+    """
+
+    total_s: float
+    queue_wait_s: float
+    compute_s: float
+    handover_s: float
+    batch_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +82,10 @@ class Setting:
     found: object
 
 
+class NoTraces(ServerError):
+    """A server that lives, and cannot note the stages of its requests."""
+
+
 class RunningServer(ABC):
     """One launched server. Use as a context manager: leaving it ends every process that entering it started."""
 
@@ -67,6 +94,7 @@ class RunningServer(ABC):
     control_port: str
     log_noise: tuple[str, ...]  # marks of log lines that explain no failure
     counts_batches: bool  # whether statistics tell the size and time of each executed batch
+    traces = False  # whether it can note when each request reached each of its stages
 
     def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
         self.spec = spec
@@ -146,6 +174,14 @@ class RunningServer(ABC):
                 f"{self.spec.name}: {arm.name} is not configured as asked: {text}", self.process.log_tail()
             )
         return settings
+
+    def tracing(self) -> AbstractContextManager[None]:
+        """While it is open, the stages of each request are noted. Raises NoTraces where they cannot be."""
+        raise NoTraces(f"{self.spec.name}: a {self.spec.kind} server notes no stages of a request")
+
+    def traced(self, _requests: int) -> Mapping[str, Stages]:
+        """What was noted while `tracing` was open, by request id; waits a while for that many requests."""
+        return {}
 
     @abstractmethod
     def launch(self) -> Launch: ...

@@ -11,11 +11,15 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench.errors import ServerError
+from bench.progress import Tell
 from bench.scenario.arms import Arm
 from bench.scenario.kinds import JOB_QUEUE_SIZE, ONE_INSTANCE
+from bench.scenario.spec import Server
 from bench.servers.control import Answer, Control
 from bench.servers.process import LOOPBACK, Launch
+from bench.servers.runtime import Runtime
 from bench.servers.server import POLL_S, RunningServer, Setting, Statistics
+from bench.servers.torchserve_log import WorkerLog
 
 MICROSECONDS = 1e-6
 # What the log says of a worker that will not come up, whatever the retries.
@@ -36,6 +40,10 @@ class TorchServe(RunningServer):
     log_noise = ("ACCESS_LOG",)  # mostly our own questions
     counts_batches = False
     control_port = "management"
+
+    def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
+        super().__init__(spec, model_folder, runtime, log, tell)
+        self._worker_log = WorkerLog(self.process.log)
 
     def launch(self) -> Launch:
         folder = self.process.folder
@@ -203,6 +211,8 @@ class TorchServe(RunningServer):
             requests=int(total("ts_inference_requests_total")),
             queue_s=total("ts_queue_latency_microseconds") * MICROSECONDS,
             compute_s=None,
+            total_s=total("ts_inference_latency_microseconds") * MICROSECONDS,
+            held=self._worker_log.held(arm.name),
         )
 
 

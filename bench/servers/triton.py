@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.errors import ServerError
+from bench.errors import MeasurementInvalid, ServerError
 from bench.progress import Tell
 from bench.scenario.arms import Arm
 from bench.scenario.spec import Server
+from bench.servers import triton_trace
 from bench.servers.control import Answer
 from bench.servers.process import LOOPBACK, Launch
 from bench.servers.runtime import Runtime
-from bench.servers.server import LOADERS, RunningServer, Setting, Statistics
+from bench.servers.server import LOADERS, POLL_S, NoTraces, RunningServer, Setting, Stages, Statistics
 
 NANOSECONDS = 1e-9
+TRACE_PATIENCE_S = 3.0
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 where Triton's Python backend puts its regions
 
 
@@ -30,6 +34,7 @@ class Triton(RunningServer):
     log_noise = ("| ", "+---")  # its tables of options and models
     counts_batches = True
     control_port = "http"
+    traces = True
 
     def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
         super().__init__(spec, model_folder, runtime, log, tell)
@@ -54,6 +59,7 @@ class Triton(RunningServer):
         command += [f"--{name}={value}" for name, value in options.items()]
         command.append("--disable-auto-complete-config")  # it would add batching where none was asked for
         command.append(f"--backend-config=python,shm-region-prefix-name={self._region}")
+        command += triton_trace.options(self.process.folder)
         environment = {
             "LD_LIBRARY_PATH": self.runtime.triton_libraries,
             # The stub's embedded Python ignores PYTHONPATH, but finds an environment as an activated one is found.
@@ -154,7 +160,39 @@ class Triton(RunningServer):
             # inference_stats charge the whole batch to each of its requests: just what a request went through.
             compute_s=int(totals["compute_infer"].get("ns", 0)) * NANOSECONDS,
             batches=batches,
+            total_s=int(totals["success"].get("ns", 0)) * NANOSECONDS,
+            held=(
+                int(totals["compute_infer"].get("count", 0)),
+                sum(int(totals[f"compute_{part}"].get("ns", 0)) for part in ("input", "infer", "output")) * NANOSECONDS,
+            ),
         )
+
+    @contextmanager
+    def tracing(self) -> Iterator[None]:
+        if triton_trace.files(self.process.folder):
+            raise MeasurementInvalid(f"{self.spec.name}: requests were traced that should not have been")
+        self._set_trace_level("TIMESTAMPS")
+        try:
+            yield
+        finally:
+            self._set_trace_level("OFF")  # which also writes the traces that fill no file yet
+
+    def _set_trace_level(self, level: str) -> None:
+        answer = self.control.ask("POST", "/v2/trace/setting", body={"trace_level": [level]})
+        if not answer.ok or answer.json().get("trace_level") != [level]:
+            self.process.check_alive()
+            raise NoTraces(f"{self.spec.name}: the trace level cannot be set to {level}: {_reason(answer)}")
+
+    def traced(self, requests: int) -> Mapping[str, Stages]:
+        deadline = time.monotonic() + TRACE_PATIENCE_S
+        while True:
+            found = triton_trace.read(self.process.folder)
+            if len(found) >= requests or time.monotonic() > deadline:
+                break
+            time.sleep(POLL_S)
+        for file in triton_trace.files(self.process.folder):
+            file.unlink()
+        return found
 
     def stop(self) -> None:
         super().stop()

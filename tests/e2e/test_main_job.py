@@ -155,7 +155,8 @@ def test_the_latency_budget_adds_up_to_the_round_trip(calibrated_run: Path) -> N
 
 def test_a_report_made_anew_from_the_files_is_the_same(calibrated_run: Path) -> None:
     tables = {
-        name: (calibrated_run / name).read_bytes() for name in ("fit.csv", "speedup.csv", "load.csv", "verdicts.csv")
+        name: (calibrated_run / name).read_bytes()
+        for name in ("fit.csv", "speedup.csv", "load.csv", "budget.csv", "verdicts.csv")
     }
     ended = Desk(calibrated_run).run("report", str(calibrated_run))
     assert ended.code == 0

@@ -1,7 +1,7 @@
 """TorchServe handler. One request is one sample: raw little-endian float32 pixels in, raw float32 answers out.
 
-Each response tells the batch it was part of (x-batch-size) and how long the handler held that batch
-(x-handler-time-ns, by the handler's own monotonic clock).
+Each response tells the batch it was part of (x-batch-size), when the handler was given that batch
+(x-handler-started-ns, by this machine's monotonic clock) and how long it held it (x-handler-time-ns).
 """
 
 import time
@@ -17,7 +17,7 @@ class Handler:
         self.predict = served_model.load(context.system_properties["model_dir"])
 
     def handle(self, data, context):
-        started = time.perf_counter_ns()
+        started = time.monotonic_ns()
         bodies = [row.get("body") or row.get("data") for row in data]
         # A bytearray, since torch refuses to share memory with read-only bytes.
         rows = np.frombuffer(bytearray().join(bodies), dtype="<f4").reshape(len(bodies), -1)
@@ -27,9 +27,10 @@ class Handler:
             if "allocate memory" in str(error):  # torch on a CPU: TorchServe knows a MemoryError for what it is
                 raise MemoryError(str(error)) from error
             raise
-        held_ns = str(time.perf_counter_ns() - started)
-        batch_size = str(len(bodies))
+        held_ns = str(time.monotonic_ns() - started)
+        started_ns, batch_size = str(started), str(len(bodies))
         for i in range(len(bodies)):
             context.set_response_header(i, "x-batch-size", batch_size)
+            context.set_response_header(i, "x-handler-started-ns", started_ns)
             context.set_response_header(i, "x-handler-time-ns", held_ns)
         return answers

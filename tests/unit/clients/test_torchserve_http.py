@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.clients.outcome import Outcome
-from bench.clients.torchserve_http import error_cause, executed, predict_request
+from bench.clients.torchserve_http import error_cause, executed, predict_request, started_ns
 
 
 def test_a_request_is_a_post_of_the_bytes() -> None:
@@ -56,3 +56,9 @@ def test_the_execution_is_read_from_the_headers() -> None:
 @pytest.mark.parametrize("headers", [{}, {"x-batch-size": "4"}, {"x-batch-size": "four", "x-handler-time-ns": "1"}])
 def test_without_whole_headers_there_is_no_execution(headers: dict[str, str]) -> None:
     assert executed(Outcome(200, headers, b"", "")) is None
+
+
+def test_the_start_of_an_execution_is_told_by_a_header_or_not_at_all() -> None:
+    assert started_ns(Outcome(200, {"x-handler-started-ns": "123456789"}, b"", "")) == 123456789
+    assert started_ns(Outcome(200, {}, b"", "")) == -1
+    assert started_ns(Outcome(200, {"x-handler-started-ns": "soon"}, b"", "")) == -1

@@ -20,7 +20,7 @@ def test_rows_of_every_kind_and_their_accounting() -> None:
     for index in (0, 1, 2, 4, 5):
         recorder.on_send(index, 1_000_000 + 100 * index + 7)
     recorder.on_shed(3)
-    recorder.on_done(0, 200, 1_000_009, 1_000_050, 4, 30, "")
+    recorder.on_done(0, 200, 1_000_009, 1_000_050, 4, 30, "", 1_000_015)
     recorder.on_done(1, 503, 1_000_110, 1_000_160, 0, -1, "queue full")
     recorder.on_done(2, 0, 1_000_210, 1_000_900, 0, -1, "timeout")
     recorder.on_done(5, 503, 1_000_510, 1_000_520, 0, -1, "queue full")
@@ -33,6 +33,7 @@ def test_rows_of_every_kind_and_their_accounting() -> None:
     assert found.status.tolist() == [200, 503, 0, -1, 0, 503, -1, -1, -1]
     assert found.batch_size.tolist() == [4, 0, 0, 0, 0, 0, 0, 0, 0]
     assert found.compute_ns.tolist() == [30, -1, -1, -1, -1, -1, -1, -1, -1]
+    assert found.started_ns.tolist() == [15, -1, -1, -1, -1, -1, -1, -1, -1]
     assert [found.causes[code] for code in found.cause] == [
         "", "queue full", "timeout", "shed", "in flight at the end", "queue full", "never sent",
         "ended early", "ended early",
@@ -64,7 +65,7 @@ def test_records_are_views_of_the_one_store_and_outlive_the_recorder() -> None:
     found = recorder.records()
     del recorder
     assert found.scheduled_ns.tolist() == list(range(1000))
-    assert BYTES_PER_REQUEST == 40
+    assert BYTES_PER_REQUEST == 48
 
 
 def test_an_attached_recorder_writes_rows_that_its_parent_adopts_with_causes_of_its_own_numbering() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -10,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import ServerError
+from bench.errors import MeasurementInvalid, ServerError
 from bench.progress import silent
 from bench.scenario.arms import exactly, production
 from bench.scenario.spec import Server
 from bench.servers import KINDS, RunningServer, TorchServe, Triton
 from bench.servers import torchserve as torchserve_module
+from bench.servers import triton as triton_module
 from bench.servers.control import Answer
 from bench.servers.runtime import Runtime
-from bench.servers.server import Setting, Statistics
+from bench.servers.server import NoTraces, Setting, Statistics
 
 PORTS = {"inference": 7001, "management": 7002, "metrics": 7003, "grpc_inference": 7004, "grpc_management": 7005}
 
@@ -180,8 +182,9 @@ def test_batching_that_triton_added_by_itself_is_named(triton: RunningServer, mo
 
 def test_tritons_counters_become_seconds(triton: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     text = """
-    {"model_stats": [{"inference_stats": {"success": {"count": "12"}, "queue": {"count": "12", "ns": "3000000000"},
-      "compute_infer": {"count": "12", "ns": "500000000"}},
+    {"model_stats": [{"inference_stats": {"success": {"count": "12", "ns": "3700000000"},
+      "queue": {"count": "12", "ns": "3000000000"}, "compute_input": {"count": "12", "ns": "20000000"},
+      "compute_infer": {"count": "12", "ns": "500000000"}, "compute_output": {"count": "12", "ns": "30000000"}},
       "batch_stats": [{"batch_size": "4", "compute_infer": {"count": "3", "ns": "60000000"}},
                       {"batch_size": "1", "compute_infer": {}}]}]}
     """
@@ -189,6 +192,55 @@ def test_tritons_counters_become_seconds(triton: RunningServer, monkeypatch: pyt
     found = triton.statistics(exactly("cnn", 4))
     assert (found.requests, found.queue_s, found.compute_s) == (12, pytest.approx(3.0), pytest.approx(0.5))
     assert found.batches == {4: (3, pytest.approx(0.06)), 1: (0, 0.0)}
+    assert found.total_s == pytest.approx(3.7)
+    assert found.held == (12, pytest.approx(0.55))
+
+
+def test_triton_traces_between_two_settings_of_the_level(
+    triton: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    class Obeys(Says):
+        def ask(self, *what: object, **body: object) -> Answer:
+            asked.append((*what, body["body"]))
+            return Answer(200, json.dumps(body["body"]))
+
+    monkeypatch.setattr(triton, "control", Obeys(""))
+    with triton.tracing():
+        assert asked == [("POST", "/v2/trace/setting", {"trace_level": ["TIMESTAMPS"]})]
+    assert asked[1:] == [("POST", "/v2/trace/setting", {"trace_level": ["OFF"]})]
+
+
+def test_a_triton_that_traced_before_it_was_told_to_is_not_measured(
+    triton: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triton, "control", Says('{"trace_level": ["TIMESTAMPS"]}'))
+    (triton.process.folder / "trace.json.0").write_text("[]")
+    with pytest.raises(MeasurementInvalid, match="traced that should not have been"), triton.tracing():
+        pass
+
+
+@pytest.mark.parametrize("answer", [Says('{"error": "no tracing here"}', 400), Says('{"trace_level": ["OFF"]}')])
+def test_a_triton_that_cannot_trace_says_so(
+    triton: RunningServer, monkeypatch: pytest.MonkeyPatch, answer: Says
+) -> None:
+    monkeypatch.setattr(triton, "control", answer)
+    with pytest.raises(NoTraces, match="mine: the trace level cannot be set to TIMESTAMPS"), triton.tracing():
+        pass
+
+
+def test_traces_are_waited_for_and_their_files_removed(triton: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triton_module, "TRACE_PATIENCE_S", 0.1)
+    (triton.process.folder / "trace.json.0").write_text("[]")
+    assert triton.traced(1) == {}
+    assert list(triton.process.folder.glob("trace.json*")) == []
+
+
+def test_torchserve_keeps_no_traces(torchserve: RunningServer) -> None:
+    assert not torchserve.traces
+    with pytest.raises(NoTraces), torchserve.tracing():
+        pass
 
 
 def test_a_refusal_to_load_is_told_in_tritons_own_words(triton: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,6 +418,9 @@ def test_statistics_between_two_moments_are_their_difference() -> None:
     assert (since.requests, since.queue_s, since.compute_s) == (15, 0.5, 3.0)
     # Sizes that were not executed meanwhile are left out.
     assert since.batches == {2: (2, pytest.approx(0.04)), 8: (1, pytest.approx(0.09))}
+    assert (since.total_s, since.held) == (None, None)
+    before, after = replace(before, total_s=2.0, held=(10, 1.0)), replace(after, total_s=5.0, held=(24, 3.5))
+    assert (after.since(before).total_s, after.since(before).held) == (3.0, (14, 2.5))
 
 
 def test_compute_that_is_not_told_stays_untold() -> None:

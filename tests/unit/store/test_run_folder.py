@@ -49,7 +49,7 @@ def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
     files = {str(path.relative_to(run.path)) for path in run.path.rglob("*") if path.is_file()}
     assert files == {
         "manifest.json", "calibration.csv", "fit.csv", "speedup.csv", "load.csv", "verdicts.csv", "capacity.csv",
-        "response.csv", "search.csv",
+        "response.csv", "search.csv", "budget.csv",
         *(
             f"samples/{server}/{name}.parquet"
             for server in ("triton", "torchserve")
@@ -91,6 +91,13 @@ def test_a_run_consists_of_the_promised_files(run: RunFolder) -> None:
             "response",
             ("server, rate_per_s, percentile, value_s, lo_s, hi_s, requests, effective_samples, method, reason"),
         ),
+        (
+            "budget",
+            (
+                "server, rate_per_s, of, requests, response_s, dispatch_delay_s, queue_wait_s, compute_s, handover_s, "
+                "network_s, unexplained_s, mean_batch_size, expected_batch_size, source, batches"
+            ),
+        ),
         ("verdicts", "check, server, subject, expected, measured, tolerance, outcome, why"),
     ],
 )
@@ -101,7 +108,7 @@ def test_a_table_has_the_promised_columns_in_their_order(run: RunFolder, name: s
 def test_the_samples_of_a_point_have_the_promised_columns(run: RunFolder) -> None:
     frame = pd.read_parquet(run.path / "samples/triton/rate=100-replication=1.parquet")
     promised = "scheduled_s, sent_s, completed_s, status, batch_size, queue_wait_s, compute_s"
-    assert columns(frame) == f"{promised}, cause"
+    assert columns(frame) == f"{promised}, cause, execution_started_s"
     assert len(frame) == 500
 
 
@@ -144,6 +151,28 @@ def test_points_are_read_back_as_they_were_written(folder: RunFolder) -> None:
     assert found.rows["batch_size"].notna().tolist() == [True] * 499 + [False]
     assert found.rows["batch_size"].tolist()[:499] == [2] * 499
     assert found.rows["queue_wait_s"].isna().all()
+
+
+def test_a_traced_point_is_kept_apart_from_those_that_were_not(folder: RunFolder) -> None:
+    made = point()
+    folder.write_point(made)
+    folder.write_point(replace(made, rows=made.rows.assign(server_s=0.019, handover_s=0.001)), traced=True)
+    assert (folder.path / "samples/triton/traced-rate=100.parquet").exists()
+    found = folder.read()
+    assert [len(points) for points in (found.points, found.traced)] == [1, 1]
+    assert "server_s" not in found.points[0].rows
+    assert found.traced[0].rows["server_s"].tolist() == [0.019] * 500
+    assert (found.traced[0].rate_per_s, found.traced[0].server) == (100.0, "triton")
+
+
+def test_the_start_of_an_execution_is_kept_where_it_is_told(folder: RunFolder) -> None:
+    times = {name: np.arange(3, dtype=np.int64) for name in ("scheduled", "sent", "completed")}
+    status, sizes, compute = np.full(3, 200, np.int16), np.ones(3, np.int32), np.full(3, -1, np.int64)
+    causes = np.full(3, "", dtype="<U1")
+    told = point_rows(times, status, sizes, compute, causes, np.array([5, -1, 7], dtype=np.int64))
+    assert told["execution_started_s"].tolist() == pytest.approx([5e-9, math.nan, 7e-9], nan_ok=True)
+    untold = point_rows(times, status, sizes, compute, causes)
+    assert untold[["queue_wait_s", "compute_s", "execution_started_s"]].isna().all().all()
 
 
 def test_what_a_server_does_not_count_is_read_back_as_none(folder: RunFolder) -> None:
@@ -469,12 +498,13 @@ def test_a_server_is_found_again_whatever_its_name_looks_like(tmp_path: Path, na
 
 
 def test_a_parquet_file_tells_its_own_settings(folder: RunFolder) -> None:
-    made = point(counted=Counted(500, 2.5, 6.0, 250))
+    made = point(counted=Counted(500, 2.5, 6.0, 250, 9.0, 500, 6.5))
     folder.write_point(replace(made, generator=Generator(0.2, 5.0, 2), offered=Offered(99.5, 1.0, 1.1)))
     metadata = pq.read_schema(folder.path / "samples/triton/rate=100-replication=1.parquet").metadata
     assert json.loads(metadata[b"serve-bench point"]) == {
         "rate_per_s": 100.0, "replication": 1, "warmup_s": 1.0, "duration_s": 4.0,
-        "counted": {"requests": 500, "queue_s": 2.5, "compute_s": 6.0, "executions": 250},
+        "counted": {"requests": 500, "queue_s": 2.5, "compute_s": 6.0, "executions": 250, "total_s": 9.0,
+                    "held_requests": 500, "held_s": 6.5},
         "generator": {"cpu_s": 0.2, "wall_s": 5.0, "workers": 2},
         "offered": {"rate_per_s": 99.5, "cv_of_gaps": 1.0, "index_of_dispersion": 1.1},
     }  # fmt: skip
