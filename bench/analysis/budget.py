@@ -86,7 +86,7 @@ def _judged(table: pd.DataFrame, source: str) -> Verdict:
     why = f"unexplained {unexplained_s * 1000:+.3f} of {response_s * 1000:.3g} ms, by {source}"
     if requests < FEWEST:
         why = f"{requests:g} requests, expected {FEWEST} or more: raise load.duration"
-        return _verdict(table, share, "invalid", why)
+        return _verdict(table, share, "not applicable", why)
     if abs(share) <= TOLERANCE:
         return _verdict(table, share, "holds", why)
     return _verdict(table, share, "fails", f"{why}: time goes where no part measures it, or the server's clocks differ")

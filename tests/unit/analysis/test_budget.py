@@ -73,7 +73,7 @@ def test_of_too_few_requests_a_mean_is_invalid() -> None:
     one = replace(traced(end_s=0.4), warmup_s=0.0, duration_s=0.4)
     verdict = budget([one], one, TRITON, LAW)[1]
     assert verdict is not None
-    assert (verdict.outcome, verdict.why) == ("invalid", "40 requests, expected 50 or more: raise load.duration")
+    assert (verdict.outcome, verdict.why) == ("not applicable", "40 requests, expected 50 or more: raise load.duration")
 
 
 def test_a_saturated_point_has_no_budget() -> None:
