@@ -44,11 +44,16 @@ class Visits:
     def typical(self) -> NDArray[np.bool_]:
         """Which visits lie within 8 `scatter` of the median of their size, shape (n,); all where nothing repeats.
 
-        The others are spikes. They are told by their own size, not by a line: a size that lies off the line is kept.
+        The others are spikes. They are told by their own size, not by a line: a size that lies off the line is kept. Of
+        a size whose visits are all far from their median, as of two with a spike, the quickest is kept.
         """
         if self.scatter == 0:
             return np.ones(len(self), dtype=np.bool_)
-        return np.abs(self.relative - 1) <= _SPIKE * self.scatter
+        near: NDArray[np.bool_] = np.abs(self.relative - 1) <= _SPIKE * self.scatter
+        for lost in np.flatnonzero(np.bincount(self.group, near, len(self.distinct)) == 0):
+            own = np.flatnonzero(self.group == lost)
+            near[own[np.argmin(self.times[own])]] = True
+        return near
 
 
 def visits_by_size(batch_sizes: ArrayLike, times_s: ArrayLike) -> Visits:

@@ -228,3 +228,13 @@ def test_any_times_have_a_shape_and_the_order_of_visits_does_not_matter(times: l
     assert shape.kind == again.kind
     assert (shape.fit is None) == math.isinf(shape.holds_from)
     assert shape.words
+
+
+def test_a_size_with_two_visits_and_a_spike_among_them_is_still_told() -> None:
+    sizes = np.array([1.0, 2.0, 4.0, 8.0] * 2)
+    times = (0.004 + 0.002 * sizes) * np.array([1.001, 1.0, 0.999, 1.002, 1.0, 0.998, 1.001, 1.0])
+    times[2] *= 5
+    told = shape_of(sizes, times, blocks=np.repeat([0, 1], 4))
+    assert told.kind == "affine"
+    assert told.fit is not None
+    assert told.fit.m_s == pytest.approx(0.002, rel=0.05)
