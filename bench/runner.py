@@ -47,7 +47,7 @@ T = TypeVar("T")
 MOST_REPEATS = 2
 SEARCH_SEED = 1_000_000  # no index of a rate
 SATURATION_SHARE = 0.3  # of calibration.max_duration; the rest goes to batches one at a time
-CAPACITY_VISITS, CAPACITY_VISIT_S = 5, 1.0
+CAPACITY_VISITS, CAPACITY_VISIT_S = 5, 0.5
 FEWEST_CAPACITY_VISITS, CAPACITY_S = 3, 8.0  # of a model whose batches take long
 
 

@@ -43,7 +43,7 @@ model: {zoo: calibrated, c: 8ms, m: 4ms}
 servers:
   triton:     {kind: triton, instances: 2, max_batch_size: 8}
   torchserve: {kind: torchserve, instances: 2, max_batch_size: 8}
-calibration: {batch_sizes: [1, 4, 8], precision: 10%, max_duration: 6s}
+calibration: {batch_sizes: [1, 4, 8], precision: 10%, max_duration: 4s}
 load: {rates: []}
 """
 

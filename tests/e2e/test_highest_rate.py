@@ -11,7 +11,7 @@ model: {zoo: calibrated, c: 8ms, m: 4ms}
 servers:
   triton: {kind: triton, max_batch_size: 8}
 calibration: {batch_sizes: [1, 4, 8], precision: 10%, max_duration: 5s}
-load: {rates: [], duration: 4s, warmup: 1s, search: {resolution: 5%, replications: 2}}
+load: {rates: [], duration: 3s, warmup: 500ms, search: {resolution: 6%, replications: 2}}
 slo: {percentile: 95, response_time: 80ms}
 """
 
