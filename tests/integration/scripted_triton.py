@@ -56,7 +56,7 @@ class Counters:
             for size, (count, ns) in self.batches.items()
         ]
         each = {"count": self.requests, "ns": 0}
-        totals = {"success": each, "queue": each, "compute_infer": each}
+        totals = dict.fromkeys(("success", "queue", "compute_input", "compute_infer", "compute_output"), each)
         return json.dumps({"model_stats": [{"inference_stats": totals, "batch_stats": rows}]}).encode()
 
 
