@@ -117,7 +117,8 @@ def test_every_file_of_the_contract_is_there(calibrated_run: Path) -> None:
     expected = {"manifest.json", "calibration.csv", "fit.csv", "speedup.csv", "load.csv", "verdicts.csv"}
     assert expected <= {path.name for path in calibrated_run.iterdir()}
     plots = {path.name for path in (calibrated_run / "plots").iterdir()}
-    assert plots == {"latency_vs_batch.png", "speedup.png", "response_vs_load.png", "latency_budget.png"}
+    promised = {"latency_vs_batch.png", "speedup.png", "response_vs_load.png", "latency_budget.png"}
+    assert plots == promised | {"memory_vs_batch.png"}
     for server, config in (("triton", "config.pbtxt"), ("torchserve", "model-config.yaml")):
         folder = calibrated_run / "servers" / server
         names = {"server.log", "artifact.json", "config_as_read_back.json", config}
