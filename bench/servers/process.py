@@ -24,6 +24,7 @@ from bench.servers.proc import was_killed
 LOOPBACK = "127.0.0.1"
 TERM_PATIENCE_S = 3.0  # TorchServe takes 4 s to say goodbye to nobody; nothing is lost with it
 KILL_PATIENCE_S = 5.0
+LEADER_FOLLOWS_S = 0.3
 TAIL_LINES = 25
 LONGEST_TEMPORARY = 50  # a Unix socket's path, such as that of a TorchServe worker, has 107 characters at most
 
@@ -87,11 +88,19 @@ class ServerProcess:
         self.check_leader_alive()
         for worker in self._workers:
             if not _lives(worker):
+                self._wait_for_the_leader_to_follow()
                 raise ServerError(
                     f"{self.name}: its worker {worker.pid} has died: what it serves is not what was measured. "
                     f"Full log: {self.log}",
                     self.log_tail(),
                 )
+
+    def _wait_for_the_leader_to_follow(self) -> None:
+        """Whoever kills a whole server kills one process after another: its leader's end is then what to tell."""
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(LEADER_FOLLOWS_S)
+        self.check_leader_alive()
 
     def check_leader_alive(self) -> None:
         """As `check_alive`, whatever became of the workers."""
