@@ -58,7 +58,7 @@ def run_scenario(scenario: Scenario, options: Options, tell: Tell) -> Finished:
     runtime = ensure_runtime(cache_folder(), tell)
     model = prepare(scenario.model, runtime.python, cache_folder(), tell)
     artifacts = build_artifacts(scenario, model, options, tell)
-    job = _begin(scenario, runtime, model, artifacts, options, tell)
+    job = begin(scenario, runtime, model, artifacts, options, tell)
     error: BaseException | None = None
     try:
         for server in scenario.servers:
@@ -154,7 +154,7 @@ def close_manifest(finished: Finished, verdict: str, exit_code: int) -> None:
     RunFolder(finished.folder).write_manifest(finished.manifest)
 
 
-def _begin(
+def begin(
     scenario: Scenario,
     runtime: Runtime,
     model: ServedModel,
