@@ -235,7 +235,7 @@ def report(
     Example: serve-bench report results/quickstart/20260101T120000Z-a1b2c3
     """
     with Guard(debug) as guard:
-        from bench.store import RunFolder
+        from bench.store.run_folder import RunFolder
 
         folder = RunFolder(run_folder)
         manifest = folder.manifest()

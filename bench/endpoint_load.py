@@ -24,7 +24,7 @@ from bench.load.recorder import Recorder
 from bench.runner import report, status_of
 from bench.scenario.spec import External, Load, Scenario, Server, ServerKind
 from bench.scenario.stored import to_json
-from bench.store import RunFolder
+from bench.store.run_folder import RunFolder
 
 LATEST = 1000
 

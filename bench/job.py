@@ -17,7 +17,7 @@ from bench.progress import Tell
 from bench.scenario.spec import Protocol, Scenario, Server
 from bench.servers.runtime import Runtime
 from bench.servers.server import RunningServer
-from bench.store import RunFolder
+from bench.store.run_folder import RunFolder
 
 T = TypeVar("T")
 

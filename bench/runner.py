@@ -27,7 +27,7 @@ from bench.servers.process import interrupts_deferred
 from bench.servers.runtime import Runtime, cache_folder, ensure_runtime
 from bench.stages_cost import SATURATION_SHARE, calibrate, check_answers, measure_capacity, saturate
 from bench.stages_load import load_rate, search, trace_rate
-from bench.store import FORMAT_VERSION, RunFolder
+from bench.store.run_folder import FORMAT_VERSION, RunFolder
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from bench.load.recorder import Recorder
 from bench.load.records import Records
 from bench.load.workers import replay_in_workers
 from bench.measure.overload import OverloadWatch
+from bench.measure.rows import point_rows
 from bench.scenario.arms import Arm
 from bench.scenario.spec import Load
 from bench.servers.server import Statistics
-from bench.store import point_rows
 
 DRAIN_BEYOND_TIMEOUT_S = 1.0  # so that each request sent is given up by its own timeout first
 LOOK_S = 1.0  # how often a point looks whether its server and workers live

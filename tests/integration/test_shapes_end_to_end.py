@@ -29,7 +29,7 @@ from bench.scenario.stored import to_json
 from bench.servers.control import Control
 from bench.servers.runtime import Runtime
 from bench.servers.triton import Triton
-from bench.store import RunFolder
+from bench.store.run_folder import RunFolder
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16)
 BLOCKS = 12

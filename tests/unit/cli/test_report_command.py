@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from bench.analysis.load import Counted, Point
+from bench.measure.rows import point_rows
 from bench.scenario.spec import Calibrated, Calibration, Load, Objective, Scenario, Server
 from bench.scenario.stored import to_json
-from bench.store import RunFolder, point_rows
+from bench.store.run_folder import RunFolder
 
 TIMES = {1: 0.009, 2: 0.012, 5: 0.021, 10: 0.036}  # c = 6 ms, m = 3 ms
 EXPECTED = np.ones((3, 1), dtype=np.float32)

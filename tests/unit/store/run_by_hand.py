@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis.load import Counted, Point
+from bench.measure.rows import point_rows
 from bench.scenario.spec import Calibrated, Calibration, Load, Objective, Scenario, Server
 from bench.scenario.stored import to_json
-from bench.store import RunFolder, point_rows
+from bench.store.run_folder import RunFolder
 
 EXPECTED = np.array([[1.5], [2.5], [3.5]], dtype=np.float32)
 TIMES = {1: 0.009, 2: 0.012, 5: 0.021, 10: 0.036}  # c = 6 ms, m = 3 ms

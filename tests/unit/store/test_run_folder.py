@@ -17,7 +17,8 @@ from run_by_hand import EXPECTED, columns, manifest, point, samples, scenario, w
 from bench.analysis.load import Counted, Generator, Offered
 from bench.analysis.run import analyse
 from bench.errors import ScenarioError
-from bench.store import RunFolder, point_rows
+from bench.measure.rows import point_rows
+from bench.store.run_folder import RunFolder
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ are made from them and can be made anew.
 from __future__ import annotations
 
 import json
-import math
 import secrets
 import shutil
 import tempfile
@@ -23,22 +22,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from bench.analysis.load import LOAD_COLUMNS, Counted, Generator, Offered, Point
-from bench.analysis.run import Analysis, Answers, RawRun
-from bench.analysis.tables import RAW_COLUMNS, TEXT_COLUMNS
+from bench.analysis.load import LOAD_COLUMNS, Point
+from bench.analysis.run import Analysis, RawRun
+from bench.analysis.tables import RAW_COLUMNS
 from bench.errors import ScenarioError
-from bench.scenario.stored import from_json
+from bench.store.names import CALIBRATION_COLUMNS, POINT_KEY, SEARCHED, TRACED
+from bench.store.reading import read_run
 
 FORMAT_VERSION = 1
-CALIBRATION_COLUMNS = ["server", "layer", "batch_size", "repeat", "time_s", "block", "visit", "start"]
 FIT_COLUMNS = [
     "c_s", "c_lo_s", "c_hi_s", "m_s", "m_lo_s", "m_hi_s", "ceiling", "ceiling_lo", "ceiling_hi",
     "shape", "lack_of_fit_p", "max_residual", "samples",
     "holds_from", "knee_lo", "knee_hi", "c_median_s", "m_median_s", "unbounded", "extrapolation", "largest_batch",
 ]  # fmt: skip
-POINT_KEY = b"serve-bench point"
-SEARCHED = "search-"
-TRACED = "traced-"
 
 
 class RunFolder:
@@ -191,79 +187,12 @@ class RunFolder:
     def read(self) -> RawRun:
         """Everything measured so far, also of a run that was interrupted."""
         try:
-            return self._read()
+            return read_run(self.path, self.manifest())
         except ScenarioError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
             what = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise ScenarioError(f"{self.path} cannot be read as a run: {what}") from error
-
-    def _read(self) -> RawRun:
-        manifest = self.manifest()
-        try:
-            scenario = from_json(manifest["scenario"])
-        except (KeyError, ValueError, TypeError) as error:
-            raise ScenarioError(f"{self.path}/manifest.json: expected the scenario as it ran, found another") from error
-        calibration = self.path / "calibration.csv"
-        empty = pd.DataFrame(columns=CALIBRATION_COLUMNS)
-        samples = _read_calibration(calibration) if calibration.exists() else empty
-        points = [point for server in scenario.servers for point in self._points(server.name)]
-        traced = [point for server in scenario.servers for point in self._points(server.name, TRACED)]
-        searched = [point for server in scenario.servers for point in self._points(server.name, SEARCHED)]
-        answers = self._answers([server.name for server in scenario.servers])
-        unproven = dict(manifest.get("unproven_batches", {}))
-        tables = {name: self._raw_table(name, columns) for name, columns in RAW_COLUMNS.items()}
-        return RawRun(scenario, samples, tuple(points), answers, unproven, tables, tuple(searched), tuple(traced))
-
-    def _raw_table(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
-        """Names stay text; everything else is a number, NaN where it cannot be read."""
-        file = self.path / f"{name}.csv"
-        if not file.exists():
-            return pd.DataFrame(columns=list(columns))
-        frame = pd.read_csv(file, dtype=str, keep_default_na=False).reindex(columns=list(columns))
-        numbers = [column for column in columns if column not in TEXT_COLUMNS]
-        return frame.assign(**{column: pd.to_numeric(frame[column], errors="coerce") for column in numbers})
-
-    def _points(self, server: str, what: str = "") -> list[Point]:
-        points = []
-        for file in (self.path / "samples" / server).glob(f"{what}rate=*.parquet"):
-            try:
-                table = pq.read_table(file)
-            except pa.ArrowInvalid:
-                continue  # cut off by a full disk, say: the other points can still be read
-            about = json.loads(table.schema.metadata[POINT_KEY])
-            counted = Counted(**about.pop("counted")) if about["counted"] else about.pop("counted")
-            use, plan = about.pop("generator", None), about.pop("offered", None)
-            generator, offered = Generator(**use) if use else None, Offered(**plan) if plan else None
-            rows = table.to_pandas()
-            points.append(
-                Point(
-                    server,
-                    rows=rows,
-                    counted=counted,
-                    generator=generator,
-                    offered=offered,
-                    searched=bool(what),
-                    **about,
-                )
-            )
-        return sorted(points, key=lambda point: (point.rate_per_s, point.replication))
-
-    def _answers(self, servers: Sequence[str]) -> Answers | None:
-        served: dict[str, NDArray[np.float32]] = {}
-        expected, labels = None, None
-        for server in servers:
-            file = self.path / "samples" / server / "answers.parquet"
-            if not file.exists():
-                continue
-            try:
-                frame = pd.read_parquet(file)
-            except pa.ArrowInvalid:
-                continue
-            served[server] = frame.filter(regex=r"^output_\d+$").to_numpy(dtype=np.float32)
-            expected = frame.filter(regex=r"^expected_\d+$").to_numpy(dtype=np.float32)
-            labels = frame["label"].to_numpy(dtype=np.int64) if "label" in frame else None
-        return None if expected is None else Answers(served, expected, labels)
 
 
 def _write_parquet(table: pa.Table, file: Path) -> None:
@@ -273,57 +202,6 @@ def _write_parquet(table: pa.Table, file: Path) -> None:
     new.replace(file)
 
 
-def _read_calibration(file: Path) -> pd.DataFrame:
-    """Names stay text, also those that look like numbers or like nothing; without visits there is one in a block, and
-    without starts one."""
-    numbers = ["batch_size", "repeat", "time_s", "block", "visit", "start"]
-    names = {"server": str, "layer": str}
-    frame = pd.read_csv(file, dtype=names, keep_default_na=False, na_values={column: [""] for column in numbers})
-    frame = frame.assign(**{column: pd.to_numeric(frame[column]) for column in numbers if column in frame})
-    counted = {name: frame[name].fillna(0).astype(int) if name in frame else 0 for name in ("visit", "start")}
-    return frame.assign(**counted)
-
-
 def _plain(rate_per_s: float) -> str:
     """'50' for 50.0, every digit of any other: a rate names its file."""
     return str(int(rate_per_s)) if rate_per_s.is_integer() else repr(rate_per_s)
-
-
-def point_rows(
-    times_ns: Mapping[str, NDArray[np.int64]],
-    status: NDArray[np.int16],
-    batch_size: NDArray[np.int32],
-    compute_ns: NDArray[np.int64],
-    cause: NDArray[np.str_] | pd.Categorical[Any],
-    started_ns: NDArray[np.int64] | None = None,
-) -> pd.DataFrame:
-    """The columns of samples/*.parquet, in seconds; what never happened or was not told is null.
-
-    times_ns: scheduled, sent and completed, -1 where it never happened; batch_size 0, compute_ns -1 and started_ns -1
-    (when the execution began): not told. Columns in which nothing is told are one array.
-    """
-    seconds = {f"{name}_s": _seconds(times) for name, times in times_ns.items()}
-    nothing = np.full(len(status), math.nan)
-
-    def told(times: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        return nothing if times is None or times.max(initial=-1) < 0 else _seconds(times)
-
-    return pd.DataFrame(
-        {
-            **seconds,
-            "status": status,
-            "batch_size": pd.arrays.IntegerArray(batch_size, batch_size <= 0),
-            "queue_wait_s": nothing,
-            "compute_s": told(compute_ns),
-            "cause": cause,
-            "execution_started_s": told(started_ns),
-        },
-        copy=False,
-    )
-
-
-def _seconds(times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
-    """In seconds, NaN for what is below 0; made in one piece, since there may be millions."""
-    seconds: NDArray[np.float64] = np.multiply(times_ns, 1e-9, dtype=np.float64)
-    seconds[times_ns < 0] = math.nan
-    return seconds
