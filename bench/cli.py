@@ -9,25 +9,23 @@ import logging
 import math
 import os
 import signal
-import sys
 import traceback
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bench.cli_endings import Guard, print_error, print_json, problem_json, verdict_of
+from bench.cli_endings import Guard, console, print_error, print_json, problem_json, verdict_of
+from bench.cli_lifecycle import leased, register
+from bench.cli_options import Debug, Json, OnlyServers, Quiet, Rebuild, ScenarioFile, Seed, Sets, scenario_of
 from bench.errors import ScenarioError
 
 if TYPE_CHECKING:
     from bench.runner import Finished
-    from bench.scenario.spec import Scenario
 
 # gRPC reads it when it is imported, here or in a load worker; its own log would land between the lines of progress.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-
-NARROWEST = 100
 
 app = typer.Typer(
     help="Measures what batching buys on real Triton Inference Server and real TorchServe.\n\n"
@@ -53,21 +51,6 @@ class ProtocolName(StrEnum):
     grpc = "grpc"
 
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML).")]
-Sets = Annotated[
-    list[str],
-    typer.Option("--set", metavar="a.b=c", help="Override one key, e.g. --set load.duration=20s. Repeatable."),
-]
-OnlyServers = Annotated[
-    list[str], typer.Option("--server", metavar="NAME", help="Only this server of the file. Repeatable.")
-]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Override the scenario's seed.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
-Rebuild = Annotated[bool, typer.Option("--rebuild", help="Build the artifacts anew even where they are up to date.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")]
-
-
 @app.command()
 def run(
     scenario: ScenarioFile,
@@ -84,8 +67,8 @@ def run(
 
     Example: serve-bench run scenarios/quickstart.yaml --set load.duration=20s --server triton
     """
-    with Guard(debug, quiet, json_) as guard:
-        loaded = _load(scenario, set_, server, seed)
+    with Guard(debug, quiet, json_) as guard, leased():
+        loaded = scenario_of(scenario, set_, server, seed)
         from bench.runner import Options, close_manifest, run_scenario  # heavy: a broken file is told before it
 
         finished = run_scenario(loaded, Options(out, rebuild=rebuild), guard.status.tell)
@@ -110,7 +93,7 @@ def validate(
     """
     with Guard(debug) as guard:
         try:
-            loaded = _load(scenario, set_, server, None)
+            loaded = scenario_of(scenario, set_, server, None)
         except ScenarioError as error:
             if not json_:
                 raise
@@ -131,12 +114,12 @@ def build(
 
     Example: serve-bench build scenarios/quickstart.yaml
     """
-    with Guard(debug, quiet, json_) as guard:
+    with Guard(debug, quiet, json_) as guard, leased():
         from bench.models.prepare import prepare
         from bench.runner import Options, build_artifacts
         from bench.servers.runtime import cache_folder, ensure_runtime
 
-        loaded = _load(scenario, set_, server, None)
+        loaded = scenario_of(scenario, set_, server, None)
         runtime = ensure_runtime(cache_folder(), guard.status.tell)
         model = prepare(loaded.model, runtime.python, cache_folder(), guard.status.tell)
         built = build_artifacts(loaded, model, Options(rebuild=rebuild), guard.status.tell)
@@ -189,7 +172,7 @@ def load(
 
     Example: serve-bench load http://127.0.0.1:8000 --kind triton --model digits-cnn --rate 200 --duration 10s
     """
-    with Guard(debug, quiet, json_) as guard:
+    with Guard(debug, quiet, json_) as guard, leased():
         from bench.scenario.load import load_plan
 
         options = {"arrivals": arrivals, "rates": rate, "duration": duration, "warmup": warmup}
@@ -219,7 +202,7 @@ def load(
             from bench.report.console import print_run
 
             typer.echo(f"{model} at {url}: {verdict} (exit {code})")
-            print_run(_console(), analysis)
+            print_run(console(), analysis)
             typer.echo(f"\nResults: {folder}")
         guard.exit(code)
 
@@ -254,7 +237,7 @@ def report(
             typer.echo(
                 f"{manifest['scenario']['name']}: {manifest.get('status', 'unfinished')}, {verdict} (exit {code})"
             )
-            print_run(_console(), analysis)
+            print_run(console(), analysis)
         guard.exit(code)
 
 
@@ -306,6 +289,9 @@ def schema() -> None:
     print_json(json_schema())
 
 
+register(app)
+
+
 def main() -> None:
     """Entry point. SIGTERM is taken as Ctrl-C, so that servers are stopped and results kept."""
     logging.basicConfig(handlers=[logging.NullHandler()])  # libraries log; what people need to know is printed here
@@ -329,24 +315,8 @@ def _show(finished: Finished, verdict: str, code: int, *, json_: bool, debug: bo
     typer.echo(f"{finished.scenario.name}: {ended} (exit {code})")
     for note in finished.manifest["notes"]:
         typer.echo(f"note: {note}")
-    print_run(_console(), finished.analysis)
+    print_run(console(), finished.analysis)
     typer.echo(f"\nResults: {finished.folder}")
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    # Without a terminal there is no width to fit in. On a narrow one the lines wrap whole: a table made to fit would
-    # break numbers in two.
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return Console(width=max(NARROWEST, Console().width))
-    return Console(width=200)
-
-
-def _load(path: Path, sets: list[str], servers: list[str], seed: int | None) -> Scenario:
-    from bench.scenario.load import load_scenario
-
-    return load_scenario(path, sets, servers, seed)
 
 
 def _duration(option: str, text: str | None) -> float | None:

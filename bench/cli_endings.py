@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,6 +23,7 @@ EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
     (KeyboardInterrupt, 130),
 )
 UNEXPECTED = 3
+NARROWEST = 100
 
 
 class Guard:
@@ -93,3 +95,13 @@ def problem_json(problem: Any) -> dict[str, object]:
 
 def print_json(document: object) -> None:
     typer.echo(json.dumps(document, indent=2, default=str))
+
+
+def console() -> Any:
+    from rich.console import Console
+
+    # Without a terminal there is no width to fit in. On a narrow one the lines wrap whole: a table made to fit would
+    # break numbers in two.
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return Console(width=max(NARROWEST, Console().width))
+    return Console(width=200)

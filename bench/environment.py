@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +12,7 @@ import psutil
 
 import bench
 from bench.commands import run_command
+from bench.errors import ServerError
 
 HERE = Path(__file__).parent
 PACKAGES = ("numpy", "scipy", "uvloop", "httptools", "tritonclient", "torch-model-archiver")
@@ -28,7 +30,7 @@ def describe() -> dict[str, object]:
         "cpu": _cpu_model(),
         "cores": psutil.cpu_count(logical=True),
         "memory_bytes": psutil.virtual_memory().total,
-        "gpu": _gpu(),
+        "gpu": gpus(),
     }
 
 
@@ -56,7 +58,18 @@ def _cpu_model() -> str:
     )
 
 
-def _gpu() -> list[str]:
+NO_GPU, GPU_REMEDY = "nvidia-smi tells of none", "install NVIDIA's driver, or use device: cpu"
+
+
+def demand_gpu(asked_by: Iterable[str]) -> None:
+    """Raises ServerError where there is no GPU for the servers of these names."""
+    names = ", ".join(asked_by)
+    if names and not gpus():
+        raise ServerError(f"{names}: a GPU is asked for, and {NO_GPU}: {GPU_REMEDY}. serve-bench doctor tells more")
+
+
+def gpus() -> list[str]:
+    """Name, UUID and driver of each GPU that nvidia-smi tells of; none where it is missing or sees none."""
     return _output(["nvidia-smi", "--query-gpu=name,uuid,driver_version", "--format=csv,noheader"]).splitlines()
 
 

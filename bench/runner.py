@@ -55,6 +55,7 @@ def run_scenario(scenario: Scenario, options: Options, tell: Tell) -> Finished:
     RunFolder.check(options.out)
     for rate_index, rate in enumerate(scenario.load.rates_per_s):  # a bad trace is told before minutes are spent
         open_loop.planned(scenario.load, rate, (scenario.seed, rate_index, 1))
+    environment.demand_gpu(server.name for server in scenario.servers if server.device == "gpu")
     runtime = ensure_runtime(cache_folder(), tell)
     model = prepare(scenario.model, runtime.python, cache_folder(), tell)
     artifacts = build_artifacts(scenario, model, options, tell)

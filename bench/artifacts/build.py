@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench.artifacts import torchserve, triton
+from bench.artifacts.hold import Hold
 from bench.artifacts.sources import model_files
 from bench.errors import ServerError
 from bench.models.model import ServedModel
@@ -34,6 +36,7 @@ class Artifact:
     checksums: dict[str, str]
     reused: bool
     altered: tuple[str, ...]
+    hold: Hold | None = field(default=None, compare=False, repr=False)  # while it is used, nobody builds it anew
 
 
 def build(scenario: Scenario, server: Server, model: ServedModel, root: Path, *, rebuild: bool = False) -> Artifact:
@@ -54,20 +57,42 @@ def _build(scenario: Scenario, server: Server, model: ServedModel, root: Path, r
     arms = all_arms(model.name, server, scenario.calibration.batch_sizes)
     top, make = KINDS[server.kind]
     folder = root / top / scenario.name / server.name
-    record = folder.with_name(f"{server.name}.build.json")
     fingerprint = _fingerprint(model, server, arms)
-    known = _read(record)
-    if not rebuild and known.get("fingerprint") == fingerprint and folder.is_dir():
-        expected: dict[str, str] = known["checksums"]
-        found = _checksums(folder)
-        altered = tuple(sorted(n for n in expected.keys() | found.keys() if expected.get(n) != found.get(n)))
-        return Artifact(server.name, folder, arms, found, True, altered)
+    hold = Hold(folder.with_name(f"{server.name}.lock"))
+    ours, reused = hold.exclusive(), True
+    if ours and (rebuild or _known(folder, fingerprint) is None):
+        _make(folder, fingerprint, lambda: make(model, server, arms, folder))
+        reused = False
+    hold.share()
+    expected = _known(folder, fingerprint)
+    if expected is None or (rebuild and not ours):  # another run uses it as it is: this one gets a folder of its own
+        folder = Path(tempfile.mkdtemp(prefix=f"{server.name}-artifact-")) / server.name
+        _make(folder, fingerprint, lambda: make(model, server, arms, folder))
+        expected, reused = _known(folder, fingerprint) or {}, False
+    found = _checksums(folder)
+    altered = tuple(sorted(n for n in expected.keys() | found.keys() if expected.get(n) != found.get(n)))
+    return Artifact(server.name, folder, arms, found, reused, altered, hold)
+
+
+def _make(folder: Path, fingerprint: str, make: Callable[[], None]) -> None:
+    record = _record_of(folder)
     record.unlink(missing_ok=True)  # first: a build that is interrupted must not pass for the one before
     shutil.rmtree(folder, ignore_errors=True)
-    make(model, server, arms, folder)
-    checksums = _checksums(folder)
-    record.write_text(json.dumps({"fingerprint": fingerprint, "checksums": checksums}, indent=2) + "\n")
-    return Artifact(server.name, folder, arms, checksums, False, ())
+    make()
+    record.write_text(json.dumps({"fingerprint": fingerprint, "checksums": _checksums(folder)}, indent=2) + "\n")
+
+
+def _known(folder: Path, fingerprint: str) -> dict[str, str] | None:
+    """The checksums of what stands there, if it was built from these very inputs."""
+    known = _read(_record_of(folder))
+    if known.get("fingerprint") != fingerprint or not folder.is_dir():
+        return None
+    checksums: dict[str, str] = known["checksums"]
+    return checksums
+
+
+def _record_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.build.json")
 
 
 def _make_store(model: ServedModel, server: Server, _arms: Iterable[Arm], folder: Path) -> None:

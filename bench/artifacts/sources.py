@@ -13,7 +13,7 @@ SERVED = Path(__file__).parent / "served"
 
 def model_files(model: ServedModel, server: Server) -> dict[str, bytes]:
     """File name -> content of everything `served_model.load(folder)` needs."""
-    settings = {"threads": server.threads, **model.settings}
+    settings = {"threads": server.threads, "device": server.device, **model.settings}
     return {
         "served_model.py": model.source.read_bytes(),
         "settings.json": json.dumps(settings, indent=2, sort_keys=True).encode() + b"\n",

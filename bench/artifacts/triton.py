@@ -23,7 +23,9 @@ def model_config(model: ServedModel, server: Server, arm: Arm) -> pb.ModelConfig
     for tensors, tensor in ((config.input, model.input), (config.output, model.output)):
         _describe(tensors.add(), tensor)
     config.instance_group.add(
-        count=arm.instances, kind=pb.ModelInstanceGroup.Kind.Value(f"KIND_{server.device.upper()}")
+        count=arm.instances,
+        kind=pb.ModelInstanceGroup.Kind.Value(f"KIND_{server.device.upper()}"),
+        gpus=[0] if server.device == "gpu" else [],  # without a list, so many instances on every GPU there is
     )
     config.version_policy.specific.versions.append(1)
     if arm.batching:

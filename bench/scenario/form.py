@@ -66,7 +66,7 @@ class ServerForm(Form):
     runtime: Annotated[spec.Runtime, Choice(("process",), later=("container", "attach"))] = Field(
         default=_SERVER.runtime, description="how the server runs"
     )
-    device: Annotated[spec.Device, Choice(("cpu",), later=("gpu",))] = Field(
+    device: Annotated[spec.Device, Choice(("cpu", "gpu"))] = Field(
         default=_SERVER.device, description="what the model computes on"
     )
     instances: Annotated[int, _COUNT] = Field(

@@ -12,7 +12,7 @@ from typing import Literal
 ServerKind = Literal["triton", "torchserve"]
 Runtime = Literal["process", "attach"]
 Protocol = Literal["http", "grpc"]
-Device = Literal["cpu"]
+Device = Literal["cpu", "gpu"]
 Parameter = float | str | tuple[Mapping[str, float], ...]
 
 

@@ -19,6 +19,7 @@ from typing import IO, Any
 import psutil
 
 from bench.errors import ServerError
+from bench.servers.lease import FOLDER_PREFIX, LONGEST_OWN, temporary_folder
 from bench.servers.proc import was_killed
 
 LOOPBACK = "127.0.0.1"
@@ -26,7 +27,6 @@ TERM_PATIENCE_S = 3.0  # TorchServe takes 4 s to say goodbye to nobody; nothing 
 KILL_PATIENCE_S = 5.0
 LEADER_FOLLOWS_S = 0.3
 TAIL_LINES = 25
-LONGEST_TEMPORARY = 50  # a Unix socket's path, such as that of a TorchServe worker, has 107 characters at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,8 @@ class ServerProcess:
     def folder(self) -> Path:
         """Its temporary folder, made when first asked for and removed by `stop`."""
         if self._folder is None:
-            prefix = f"serve-bench-{self.name[:20]}-"
-            usual = tempfile.gettempdir()
-            plain = len(usual) <= LONGEST_TEMPORARY and re.fullmatch(r"[\w./-]+", usual, re.ASCII) is not None
-            self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir=usual if plain else "/tmp"))  # noqa: S108
+            name = re.sub(r"[^\w-]", "_", self.name, flags=re.ASCII)[:10]
+            self._folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{name}-", dir=temporary_folder(LONGEST_OWN)))
         return self._folder
 
     def start(self, launch: Launch) -> None:

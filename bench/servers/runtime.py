@@ -70,9 +70,7 @@ def ensure_runtime(cache: Path, tell: Tell) -> Runtime:
 
     Raises ServerError when it cannot be made; its detail is the end of the installer's output.
     """
-    pins = PINS_FILE.read_text(encoding="utf-8")
-    key = hashlib.sha256(f"{sys.version_info[:2]} {pins}".encode()).hexdigest()[:12]
-    runtime = Runtime(cache / "runtimes" / key)
+    runtime = runtime_of(cache)
     try:
         runtime.root.parent.mkdir(parents=True, exist_ok=True)
         tell("looking at the server runtime", None)
@@ -89,6 +87,13 @@ def ensure_runtime(cache: Path, tell: Tell) -> Runtime:
             f"Free space or rights there, or move it with {CACHE_VARIABLE}"
         ) from error
     return runtime
+
+
+def runtime_of(cache: Path) -> Runtime:
+    """Where the runtime of these pins and this Python lies, made or not."""
+    pins = PINS_FILE.read_text(encoding="utf-8")
+    key = hashlib.sha256(f"{sys.version_info[:2]} {pins}".encode()).hexdigest()[:12]
+    return Runtime(cache / "runtimes" / key)
 
 
 def find_fault(runtime: Runtime) -> str:

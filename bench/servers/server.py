@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,8 @@ from bench.servers.runtime import Runtime
 
 POLL_S = 0.05
 SETTLE_PATIENCE_S = 20.0
+LOG_PATIENCE_S = 3.0
+DEVICE_LINE = re.compile(r"serve-bench: (\S+) computes on (\w+)")
 LOADERS = 2  # models loaded at once: more only wait for each other on the cores
 
 
@@ -167,6 +170,8 @@ class RunningServer(ABC):
     def confirm(self, arm: Arm) -> tuple[Setting, ...]:
         """What the server reads back for an arm. Raises ServerError naming both values where they differ."""
         settings = self.read_back(arm)
+        if self.spec.device == "gpu":
+            settings = (*settings, Setting("device of the model", {"cuda"}, self._devices(arm)))
         wrong = [s for s in settings if s.asked != s.found]
         if wrong:
             text = "; ".join(f"{s.name} asked {s.asked}, the server has {s.found}" for s in wrong)
@@ -174,6 +179,16 @@ class RunningServer(ABC):
                 f"{self.spec.name}: {arm.name} is not configured as asked: {text}", self.process.log_tail()
             )
         return settings
+
+    def _devices(self, arm: Arm) -> set[str]:
+        """What each instance's model says that it computes on, in the log; waits a while, since a log may lag."""
+        deadline = time.monotonic() + LOG_PATIENCE_S
+        while True:
+            found = DEVICE_LINE.findall(self.process.log_text())
+            devices = [device for name, device in found if name == arm.name]
+            if len(devices) >= arm.instances or time.monotonic() > deadline:
+                return set(devices)
+            time.sleep(POLL_S)
 
     def tracing(self) -> AbstractContextManager[None]:
         """While it is open, the stages of each request are noted. Raises NoTraces where they cannot be."""

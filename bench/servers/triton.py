@@ -17,13 +17,13 @@ from bench.scenario.arms import Arm
 from bench.scenario.spec import Server
 from bench.servers import triton_trace
 from bench.servers.control import Answer
+from bench.servers.lease import REGION_PREFIX, SHARED_MEMORY, token_or_random
 from bench.servers.process import LOOPBACK, Launch
 from bench.servers.runtime import Runtime
 from bench.servers.server import LOADERS, POLL_S, NoTraces, RunningServer, Setting, Stages, Statistics
 
 NANOSECONDS = 1e-9
 TRACE_PATIENCE_S = 3.0
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 where Triton's Python backend puts its regions
 
 
 class Triton(RunningServer):
@@ -38,7 +38,7 @@ class Triton(RunningServer):
 
     def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
         super().__init__(spec, model_folder, runtime, log, tell)
-        self._region = f"serve_bench_{secrets.token_hex(6)}_"
+        self._region = f"{REGION_PREFIX}{token_or_random()}_{secrets.token_hex(4)}_"
 
     def launch(self) -> Launch:
         options = {

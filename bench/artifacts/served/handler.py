@@ -4,6 +4,7 @@ Each response tells the batch it was part of (x-batch-size), when the handler wa
 (x-handler-started-ns, by this machine's monotonic clock) and how long it held it (x-handler-time-ns).
 """
 
+import logging
 import time
 
 import numpy as np
@@ -15,6 +16,9 @@ class Handler:
 
     def initialize(self, context):
         self.predict = served_model.load(context.system_properties["model_dir"])
+        # Where the model really is, for who asked for a GPU: the server's own word is only where it should be.
+        device = getattr(self.predict, "device", "cpu")
+        logging.getLogger(__name__).info("serve-bench: %s computes on %s", context.model_name, device)
 
     def handle(self, data, context):
         started = time.monotonic_ns()

@@ -16,6 +16,9 @@ class TritonPythonModel:
         import served_model
 
         self.predict = served_model.load(folder)
+        # Where the model really is, for who asked for a GPU: the server's own word is only where it should be.
+        device = getattr(self.predict, "device", "cpu")
+        pb_utils.Logger.log_info(f"serve-bench: {args['model_name']} computes on {device}")
 
     def execute(self, requests):
         inputs = [pb_utils.get_input_tensor_by_name(request, "INPUT").as_numpy() for request in requests]

@@ -32,4 +32,5 @@ def load(folder):
         answers[:, 1] = time.perf_counter() - began
         return answers
 
+    predict.device = "cpu"
     return predict

@@ -27,6 +27,8 @@ class Convolution(nn.Conv2d):
     """
 
     def forward(self, x):
+        if x.is_cuda:
+            return super().forward(x)
         return torch.mkldnn_convolution(
             x, self.weight, self.bias, self.padding, self.stride, self.dilation, self.groups
         )
@@ -80,15 +82,19 @@ class ResNet18(nn.Module):
 
 
 def load(folder):
-    """The callable model from its artifact folder (settings.json: threads; weights.pt: a state dict)."""
+    """The callable model from its artifact folder (settings.json: threads, device; weights.pt: a state dict)."""
     folder = pathlib.Path(folder)
-    torch.set_num_threads(int(json.loads((folder / "settings.json").read_text())["threads"]))
+    settings = json.loads((folder / "settings.json").read_text())
+    torch.set_num_threads(int(settings["threads"]))
+    torch.backends.cudnn.allow_tf32 = False  # ten bits of mantissa would be told for wrong answers
+    device = torch.device("cuda" if settings.get("device") == "gpu" else "cpu")
     network = ResNet18()
     network.load_state_dict(torch.load(folder / "weights.pt", weights_only=True))
-    network.eval()
+    network.to(device).eval()
 
     def predict(pixels):
         with torch.inference_mode():
-            return network(torch.from_numpy(pixels)).numpy()
+            return network(torch.from_numpy(pixels).to(device)).cpu().numpy()
 
+    predict.device = next(network.parameters()).device.type
     return predict

@@ -54,7 +54,7 @@ def test_an_archive_holds_the_model_its_weights_its_settings_and_the_handler(
     }  # fmt: skip
     assert found["weights.pt"] == b"\x00weights\xff"
     assert found["served_model.py"] == model.source.read_bytes()
-    assert json.loads(found["settings.json"]) == {"c_s": 0.004, "threads": 3}
+    assert json.loads(found["settings.json"]) == {"c_s": 0.004, "threads": 3, "device": "cpu"}
     assert b"class Handler" in found["handler.py"]
 
 

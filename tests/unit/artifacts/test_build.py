@@ -19,7 +19,8 @@ SERVERS = pytest.mark.parametrize("server", [TRITON, TORCHSERVE], ids=["triton",
 
 
 def made(model: ServedModel, server: Server, root: Path, *, rebuild: bool = False) -> Artifact:
-    return build(SCENARIO, server, model, root, rebuild=rebuild)
+    """Built, and let go of, as a run that has ended does."""
+    return replace(build(SCENARIO, server, model, root, rebuild=rebuild), hold=None)
 
 
 def test_archives_and_repositories_lie_where_they_are_promised(model: ServedModel, tmp_path: Path) -> None:
@@ -80,6 +81,22 @@ def test_rebuild_makes_an_altered_artifact_whole_again(model: ServedModel, tmp_p
     assert made(model, TRITON, tmp_path).altered == ()
 
 
+@SERVERS
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_what_another_run_uses_is_left_as_it_is(
+    model: ServedModel, tmp_path: Path, server: Server, rebuild: bool
+) -> None:
+    used = build(SCENARIO, server, model, tmp_path)
+    asked = server if rebuild else replace(server, threads=2)
+    other = made(model, asked, tmp_path, rebuild=rebuild)
+    assert other.folder != used.folder
+    assert other.arms == used.arms
+    assert set(other.checksums) == set(used.checksums)
+    again = made(model, server, tmp_path)
+    assert (again.folder, again.reused, again.altered) == (used.folder, True, ())
+    assert again.checksums == used.checksums
+
+
 def test_compiled_files_that_a_server_leaves_behind_alter_nothing(model: ServedModel, tmp_path: Path) -> None:
     folder = made(model, TRITON, tmp_path).folder
     (folder / "adder" / "1" / "__pycache__").mkdir()
@@ -96,6 +113,7 @@ def test_a_changed_server_is_built_anew(
 ) -> None:
     first = made(model, server, tmp_path)
     again = build(SCENARIO, replace(server, **change), model, tmp_path)  # type: ignore[arg-type]
+    again = replace(again, hold=None)
     assert not again.reused
     assert again.checksums != first.checksums
     assert not made(model, server, tmp_path).reused

@@ -95,7 +95,7 @@ def test_a_model_folder_has_what_the_python_backend_loads(model: ServedModel, tm
     assert set(files) == {"config.pbtxt", "1/model.py", "1/served_model.py", "1/settings.json", "1/weights.pt"}
     assert files["1/served_model.py"].read_bytes() == model.source.read_bytes()
     assert files["1/weights.pt"].read_bytes() == b"\x00weights\xff"
-    assert json.loads(files["1/settings.json"].read_text()) == {"c_s": 0.004, "threads": 3}
+    assert json.loads(files["1/settings.json"].read_text()) == {"c_s": 0.004, "threads": 3, "device": "cpu"}
     assert "class TritonPythonModel" in files["1/model.py"].read_text()
 
 

@@ -137,12 +137,12 @@ VALUE_PROBLEMS = [
     Broken(
         "words that are not known, or not yet",
         HEAD
-        + "servers:\n  t:\n    kind: trition\n    runtime: container\n    device: gpu\n"
+        + "servers:\n  t:\n    kind: trition\n    runtime: container\n    device: tpu\n"
         + "load: {arrivals: poison}\n",
         [
             (5, "servers.t.kind", "expected triton or torchserve, found 'trition' (did you mean 'triton'?)"),
             (6, "servers.t.runtime", "process (container and attach are not in this version)"),
-            (7, "servers.t.device", "cpu (gpu is not in this version)"),
+            (7, "servers.t.device", "expected cpu or gpu, found 'tpu'"),
             (8, "load.arrivals", "ramp, sine or trace, found 'poison' (did you mean 'poisson'?)"),
         ],
     ),
