@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 SCENARIO ?= scenarios/quickstart.yaml
 
-.PHONY: help run test unit integration e2e lint format setup clean
+.PHONY: help run images test unit integration e2e lint format setup clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -23,6 +23,9 @@ $(READY): pyproject.toml requirements.lock
 
 run: setup ## the main job on both real servers (SCENARIO=scenarios/quickstart.yaml)
 	@$(BIN)/serve-bench run $(SCENARIO)
+
+images: setup ## CPU images of both servers, built here without a registry
+	@$(BIN)/python -m images.build
 
 test: setup ## every test: unit, integration on stub servers, end to end on both real servers
 	@$(BIN)/pytest tests/unit tests/integration tests/e2e

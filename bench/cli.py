@@ -18,7 +18,7 @@ import typer
 
 from bench.cli_endings import Guard, console, print_error, print_json, problem_json, verdict_of
 from bench.cli_lifecycle import leased, register
-from bench.cli_options import Debug, Json, OnlyServers, Quiet, Rebuild, ScenarioFile, Seed, Sets, scenario_of
+from bench.cli_options import Debug, Json, OnlyServers, Quiet, Rebuild, Runtime, ScenarioFile, Seed, Sets, scenario_of
 from bench.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def run(
     scenario: ScenarioFile,
     set_: Sets = [],
     server: OnlyServers = [],
+    runtime: Runtime = None,
     seed: Seed = None,
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where results go.")] = Path("results"),
     rebuild: Rebuild = False,
@@ -68,7 +69,7 @@ def run(
     Example: serve-bench run scenarios/quickstart.yaml --set load.duration=20s --server triton
     """
     with Guard(debug, quiet, json_) as guard, leased():
-        loaded = scenario_of(scenario, set_, server, seed)
+        loaded = scenario_of(scenario, set_, server, seed, runtime)
         from bench.runner import Options, close_manifest, run_scenario  # heavy: a broken file is told before it
 
         finished = run_scenario(loaded, Options(out, rebuild=rebuild), guard.status.tell)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from pathlib import Path
 
 import typer
 
 from bench.cli_endings import Guard, console, print_json
-from bench.cli_options import Debug, Json, OnlyServers, Quiet, ScenarioFile, Sets, scenario_of
+from bench.cli_options import Debug, Json, OnlyServers, Quiet, Runtime, ScenarioFile, Sets, scenario_of
 
 
 @contextmanager
@@ -27,15 +27,15 @@ def leased() -> Iterator[None]:
 
 
 def up(
-    scenario: ScenarioFile, set_: Sets = [], server: OnlyServers = [], json_: Json = False, quiet: Quiet = False,
-    debug: Debug = False,
+    scenario: ScenarioFile, set_: Sets = [], server: OnlyServers = [], runtime: Runtime = None, json_: Json = False,
+    quiet: Quiet = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Launch the servers and keep them until Ctrl-C; prints where they answer. The model is checked as in a run.
 
     Example: serve-bench up scenarios/quickstart.yaml --server triton
     """
     with Guard(debug, quiet, json_) as guard, leased():
-        loaded = scenario_of(scenario, set_, server, None)
+        loaded = scenario_of(scenario, set_, server, None, runtime)
         from bench.serving import kept, watch
 
         with kept(loaded, Path(), guard.status.tell) as (endpoints, running):
@@ -90,7 +90,7 @@ def doctor(json_: Json = False, debug: Debug = False) -> None:
         else:
             from bench.report.doctor import print_findings
 
-            print_findings(console(), findings)
+            print_findings(console(), map(astuple, findings))
         guard.exit(code)
 
 

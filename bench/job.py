@@ -47,6 +47,8 @@ def started(job: Job, server: Server) -> Iterator[RunningServer]:
         running.serve([production])
         settings = running.confirm(production)
         version = running.version()
+        if running.process.image:
+            job.manifest["image_digests"][server.name] = running.process.image
         job.manifest["servers"][server.name] = {"kind": server.kind, "version": version}
         job.folder.write_server_json(server.name, "read_back.json", [asdict(setting) for setting in settings])
         job.folder.write_server_json(server.name, "config_as_read_back.json", running.configuration(production))

@@ -63,6 +63,7 @@ def _server(name: str, form: ServerForm) -> spec.Server:
         name=name,
         kind=form.kind,
         runtime=form.runtime,
+        image=form.image,
         device=form.device,
         instances=form.instances,
         threads=form.threads,

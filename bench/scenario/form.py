@@ -11,7 +11,7 @@ from bench.scenario.arrivals_form import EXAMPLES, ArrivalsForm
 from bench.scenario.kinds import JOB_QUEUE_SIZE, LIMITS
 from bench.scenario.model_form import SPELLINGS, Form, ModelForm
 from bench.scenario.units import duration_text, fraction_text
-from bench.scenario.values import Choice, Duration, Fraction, Name, Number, Whole, refused
+from bench.scenario.values import Choice, Duration, Fraction, ImageName, Name, Number, Whole, refused
 
 _SERVER = spec.Server(name="", kind="triton")
 _CALIBRATION = spec.Calibration()
@@ -63,8 +63,11 @@ class ServerForm(Form):
     """One server to measure."""
 
     kind: Annotated[spec.ServerKind, KIND] = Field(description="triton or torchserve")
-    runtime: Annotated[spec.Runtime, Choice(("process",), later=("container", "attach"))] = Field(
+    runtime: Annotated[spec.Runtime, Choice(("process", "container"), later=("attach",))] = Field(
         default=_SERVER.runtime, description="how the server runs"
+    )
+    image: Annotated[str, ImageName()] = Field(
+        default=_SERVER.image, description="what a container runs, by tag or digest; by default one for the device"
     )
     device: Annotated[spec.Device, Choice(("cpu", "gpu"))] = Field(
         default=_SERVER.device, description="what the model computes on"

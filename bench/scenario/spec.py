@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 ServerKind = Literal["triton", "torchserve"]
-Runtime = Literal["process", "attach"]
+Runtime = Literal["process", "container", "attach"]
 Protocol = Literal["http", "grpc"]
 Device = Literal["cpu", "gpu"]
 Parameter = float | str | tuple[Mapping[str, float], ...]
@@ -57,6 +57,7 @@ class Server:
     name: str
     kind: ServerKind
     runtime: Runtime = "process"
+    image: str = ""  # of a container; by default the server's own for the device
     device: Device = "cpu"
     instances: int = 1
     threads: int = 1

@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError, core_schema
 from bench.scenario import units
 from bench.scenario.wording import either, near
 
+IMAGE_PATTERN = r"^[a-z0-9][a-zA-Z0-9._:/-]{0,250}(@sha256:[0-9a-f]{64})?$"
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 JsonSchema = dict[str, Any]
 
@@ -161,6 +162,19 @@ class Name(Reader):
 
     def schema(self) -> JsonSchema:
         return {"type": "string", "pattern": NAME_PATTERN}
+
+
+@dataclass(frozen=True, slots=True)
+class ImageName(Reader):
+    """An image's reference: host, path, tag or digest."""
+
+    def read(self, value: object) -> str:
+        if isinstance(value, str) and re.fullmatch(IMAGE_PATTERN[1:-1], value):
+            return value
+        raise refused("an image by tag or digest, such as nvcr.io/nvidia/tritonserver:25.06-py3")
+
+    def schema(self) -> JsonSchema:
+        return {"type": "string", "pattern": IMAGE_PATTERN}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from bench.servers.lease import TOKEN_VARIABLE, Lease, read_leases, record_file
 
 TERM_PATIENCE_S = 3.0
 KILL_PATIENCE_S = 5.0
+DOCKER_SOCKET = Path("/var/run/docker.sock")
 CLOCK_STEP_S = 0.02  # the kernel tells a process's start in hundredths of a second
 
 
@@ -25,6 +27,7 @@ class Ended:
     processes: tuple[str, ...]
     folders: tuple[str, ...]
     regions: tuple[str, ...]
+    containers: tuple[str, ...]
     still: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
@@ -34,6 +37,7 @@ class Ended:
         """As a person reads it."""
         counts = (
             (len(self.processes), "process", "processes"),
+            (len(self.containers), "container", "containers"),
             (len(self.folders), "temporary folder", "temporary folders"),
             (len(self.regions), "shared memory region", "shared memory regions"),
         )
@@ -72,6 +76,7 @@ def _lives(lease: Lease) -> bool:
 
 
 def _end(cache: Path, lease: Lease) -> Ended:
+    containers = _containers(lease.token)
     processes = carriers(lease.token)
     names = tuple(_name(process) for process in processes)
     for process in processes:
@@ -94,8 +99,16 @@ def _end(cache: Path, lease: Lease) -> Ended:
     if not still:
         record_file(cache, lease.token).unlink(missing_ok=True)
     return Ended(
-        lease.token, lease.command, names, (str(folder),) if there else (), tuple(map(str, regions)), tuple(still)
+        lease.token, lease.command, names, (str(folder),) if there else (), tuple(map(str, regions)), containers, still
     )
+
+
+def _containers(token: str) -> tuple[str, ...]:
+    if not DOCKER_SOCKET.exists() and "DOCKER_HOST" not in os.environ:
+        return ()
+    from bench.servers.container import remove_containers  # Docker's client takes a third of a second
+
+    return remove_containers(token)
 
 
 def _name(process: psutil.Process) -> str:

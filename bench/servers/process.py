@@ -3,62 +3,36 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import psutil
 
 from bench.errors import ServerError
-from bench.servers.lease import FOLDER_PREFIX, LONGEST_OWN, temporary_folder
-from bench.servers.proc import was_killed
+from bench.servers.host import LOOPBACK, Host, Launch, Places
 
-LOOPBACK = "127.0.0.1"
 TERM_PATIENCE_S = 3.0  # TorchServe takes 4 s to say goodbye to nobody; nothing is lost with it
 KILL_PATIENCE_S = 5.0
 LEADER_FOLLOWS_S = 0.3
-TAIL_LINES = 25
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """What to start: command, environment on top of this process's, working folder, ports by name."""
-
-    command: tuple[str, ...]
-    environment: Mapping[str, str]
-    folder: Path
-    ports: Mapping[str, int]
-
-
-class ServerProcess:
-    """One started server. `stop` ends every process of its group, and nothing else."""
+class ServerProcess(Host):
+    """A server as a process group of this machine. `stop` ends every process of the group, and nothing else."""
 
     def __init__(self, name: str, log: Path, noise: tuple[str, ...] = ()) -> None:
         """noise: a line of the log with any of these in it is left out of the tail that an error shows."""
-        self.name = name
-        self.log = log
-        self.noise = noise
-        self._folder: Path | None = None
+        super().__init__(name, log, noise)
         self._process: subprocess.Popen[bytes] | None = None
         self._stream: IO[bytes] | None = None
-        self._workers: tuple[psutil.Process, ...] = ()
 
-    @property
-    def folder(self) -> Path:
-        """Its temporary folder, made when first asked for and removed by `stop`."""
-        if self._folder is None:
-            name = re.sub(r"[^\w-]", "_", self.name, flags=re.ASCII)[:10]
-            self._folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{name}-", dir=temporary_folder(LONGEST_OWN)))
-        return self._folder
+    def places(self, models: Path) -> Places:
+        return Places(str(models), str(self.folder), LOOPBACK)
 
     def start(self, launch: Launch) -> None:
         """Starts it; raises ServerError where the system refuses."""
@@ -81,76 +55,25 @@ class ServerProcess:
         except OSError as error:
             raise ServerError(f"{self.name}: {launch.command[0]} could not be started: {error}") from error
 
-    def check_alive(self) -> None:
-        """Raises ServerError with the exit status or signal and the log's tail when it, or a worker, has died."""
-        self.check_leader_alive()
-        for worker in self._workers:
-            if not _lives(worker):
-                self._wait_for_the_leader_to_follow()
-                raise ServerError(
-                    f"{self.name}: its worker {worker.pid} has died: what it serves is not what was measured. "
-                    f"Full log: {self.log}",
-                    self.log_tail(),
-                )
-
     def _wait_for_the_leader_to_follow(self) -> None:
-        """Whoever kills a whole server kills one process after another: its leader's end is then what to tell."""
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(LEADER_FOLLOWS_S)
         self.check_leader_alive()
 
     def check_leader_alive(self) -> None:
-        """As `check_alive`, whatever became of the workers."""
         status = None if self._process is None else self._process.poll()
         if status is None:
             return
         how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
         raise ServerError(f"{self.name}: the server {how}. Full log: {self.log}", self.log_tail())
 
-    def log_tail(self, lines: int = TAIL_LINES) -> str:
-        """The last lines of the log."""
-        try:
-            text = self.log.read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            return f"(the log cannot be read: {error})"
-        telling = [line for line in text.splitlines() if not any(noise in line for noise in self.noise)]
-        return "\n".join(telling[-lines:])
-
-    def log_text(self) -> str:
-        return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
-
     def holds_port(self, port: int) -> bool:
-        """Whether a process of this server, and not some other one, listens on the port."""
         return any(
             connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
             for process in self._family()
             for connection in _connections(process)
         )
-
-    def processes(self) -> int:
-        """How many processes of the server live: itself, its workers and its stubs."""
-        return len(self._family())
-
-    def pids(self) -> dict[int, list[str]]:
-        """Process id -> command line of each process of the server that lives."""
-        found = {}
-        for process in self._family():
-            with suppress(psutil.Error):
-                found[process.pid] = process.cmdline()
-        return found
-
-    def worker_was_killed(self) -> bool:
-        """Whether SIGKILL ended a process that `check_alive` misses, as far as the kernel still tells."""
-        return any(worker.is_running() and was_killed(worker.pid) for worker in self._workers)
-
-    def remember_workers(self) -> None:
-        """From now on `check_alive` misses each of the processes that live now."""
-        self._workers = tuple(self._family())
-
-    def forget_workers(self) -> None:
-        """Processes may end: models are being unloaded."""
-        self._workers = ()
 
     def stop(self) -> None:
         """Ends the whole group: SIGTERM, then SIGKILL; removes its temporary folder. Safe to call twice."""
@@ -173,9 +96,7 @@ class ServerProcess:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        self._remove_folder()
 
     def _family(self) -> list[psutil.Process]:
         if self._process is None:
@@ -268,13 +189,6 @@ def _signal_group(group: int, which: signal.Signals) -> None:
         os.killpg(group, which)
     except ProcessLookupError:
         return
-
-
-def _lives(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def _kill(process: psutil.Process) -> None:

@@ -15,9 +15,10 @@ from bench.progress import Tell
 from bench.scenario.arms import Arm
 from bench.scenario.spec import Server
 from bench.servers.control import Control
+from bench.servers.host import LOOPBACK, Host, Launch
 from bench.servers.memory import Memory
 from bench.servers.proc import peak_resident_bytes
-from bench.servers.process import LOOPBACK, Launch, ServerProcess, claim_ports
+from bench.servers.process import ServerProcess, claim_ports
 from bench.servers.runtime import Runtime
 
 POLL_S = 0.05
@@ -97,6 +98,8 @@ class RunningServer(ABC):
     control_port: str
     log_noise: tuple[str, ...]  # marks of log lines that explain no failure
     counts_batches: bool  # whether statistics tell the size and time of each executed batch
+    images: Mapping[str, str]  # device -> image to run where a scenario names none
+    models_in_image: str  # where the image's server looks for models
     traces = False  # whether it can note when each request reached each of its stages
 
     def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
@@ -105,10 +108,19 @@ class RunningServer(ABC):
         self.runtime = runtime
         self.tell = tell
         self.host = LOOPBACK
-        self.process = ServerProcess(spec.name, log.absolute(), self.log_noise)
+        self.process = self._host(log.absolute())
+        self.places = self.process.places(self.model_folder)
         self.ports: dict[str, int] = {}
         self.startup_s = 0.0
         self.control = Control(self.host, 0)
+
+    def _host(self, log: Path) -> Host:
+        if self.spec.runtime == "container":
+            from bench.servers.container import ServerContainer  # Docker's client takes a third of a second
+
+            image = self.spec.image or self.images[self.spec.device]
+            return ServerContainer(self.spec, image, self.models_in_image, log, self.tell, self.log_noise)
+        return ServerProcess(self.spec.name, log, self.log_noise)
 
     @property
     def port(self) -> int:

@@ -16,7 +16,7 @@ from bench.scenario.arms import Arm
 from bench.scenario.kinds import JOB_QUEUE_SIZE, ONE_INSTANCE
 from bench.scenario.spec import Server
 from bench.servers.control import Answer, Control
-from bench.servers.process import LOOPBACK, Launch
+from bench.servers.host import Launch
 from bench.servers.runtime import Runtime
 from bench.servers.server import POLL_S, RunningServer, Setting, Statistics
 from bench.servers.torchserve_log import WorkerLog
@@ -40,22 +40,24 @@ class TorchServe(RunningServer):
     log_noise = ("ACCESS_LOG",)  # mostly our own questions
     counts_batches = False
     control_port = "management"
+    images = {"cpu": "serve-bench/torchserve:cpu", "gpu": "pytorch/torchserve:0.12.0-gpu"}  # noqa: RUF012
+    models_in_image = "/home/model-server/model-store"
 
     def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
         super().__init__(spec, model_folder, runtime, log, tell)
         self._worker_log = WorkerLog(self.process.log)
 
     def launch(self) -> Launch:
-        folder = self.process.folder
+        folder, address = self.process.folder, self.places.address
         properties = {
-            "inference_address": f"http://{LOOPBACK}:{self.ports['inference']}",
-            "management_address": f"http://{LOOPBACK}:{self.ports['management']}",
-            "metrics_address": f"http://{LOOPBACK}:{self.ports['metrics']}",
-            "grpc_inference_address": LOOPBACK,
+            "inference_address": f"http://{address}:{self.ports['inference']}",
+            "management_address": f"http://{address}:{self.ports['management']}",
+            "metrics_address": f"http://{address}:{self.ports['metrics']}",
+            "grpc_inference_address": address,
             "grpc_inference_port": self.ports["grpc_inference"],
-            "grpc_management_address": LOOPBACK,
+            "grpc_management_address": address,
             "grpc_management_port": self.ports["grpc_management"],
-            "model_store": self.model_folder,
+            "model_store": self.places.models,
             "disable_token_authorization": "true",
             "enable_model_api": "true",
             "enable_envvars_config": "false",
@@ -69,29 +71,26 @@ class TorchServe(RunningServer):
         }
         config = folder / "config.properties"
         config.write_text("".join(f"{key}={value}\n" for key, value in properties.items()), encoding="utf-8")
-        command = [
-            str(self.runtime.python),
-            "-m",
-            "ts.model_server",
-            "--start",
-            "--foreground",
-            "--no-config-snapshots",
-        ]
-        command += ["--ts-config", str(config), "--model-store", str(self.model_folder)]
-        command += ["--disable-token-auth", "--enable-model-api"]
+        in_image = self.spec.runtime == "container"
+        scratch = "/tmp" if in_image else str(folder)  # noqa: S108 a container's own
+        program = ["torchserve"] if in_image else [str(self.runtime.python), "-m", "ts.model_server"]
+        seen = f"{self.places.scratch}/{config.name}"
+        options = ["--start", "--foreground", "--no-config-snapshots", "--ts-config", seen]
+        options += ["--model-store", self.places.models, "--disable-token-auth", "--enable-model-api"]
         environment = {
-            "JAVA_HOME": str(self.runtime.java_home),
-            "TS_CONFIG_FILE": str(config),  # wins over --ts-config, so a user's own must not stand
-            "TMPDIR": str(folder),  # pid file
-            "TEMP": str(folder),  # worker sockets, unpacked archives
-            "LOG_LOCATION": str(folder / "logs"),
-            "METRICS_LOCATION": str(folder / "logs"),
+            "TS_CONFIG_FILE": seen,  # wins over --ts-config, so a user's own must not stand
+            "TMPDIR": scratch,  # pid file
+            "TEMP": scratch,  # worker sockets, unpacked archives
+            "LOG_LOCATION": f"{scratch}/logs",
+            "METRICS_LOCATION": f"{scratch}/logs",
             "PYTHONPATH": "",
             "PYTHONNOUSERSITE": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "OMP_NUM_THREADS": str(self.spec.threads),
         }
-        return Launch(tuple(command), environment, folder, self.ports)
+        if not in_image:
+            environment["JAVA_HOME"] = str(self.runtime.java_home)
+        return Launch((*program, *options), environment, folder, self.ports)
 
     def is_live(self) -> bool:
         return Control(self.host, self.port).ask("GET", "/ping").ok and self.control.ask("GET", "/models").ok
@@ -189,7 +188,8 @@ class TorchServe(RunningServer):
         return tuple(settings)
 
     def serving_processes(self, arm: Arm) -> tuple[int, ...]:
-        return tuple(worker["pid"] for worker in self.configuration(arm)["workers"] if worker["status"] == "READY")
+        ready = [worker["pid"] for worker in self.configuration(arm)["workers"] if worker["status"] == "READY"]
+        return tuple(pid for pid in map(self.process.outside, ready) if pid)
 
     def statistics(self, arm: Arm) -> Statistics:
         answer = Control(self.host, self.ports["metrics"]).ask("GET", "/metrics")

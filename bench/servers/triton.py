@@ -15,10 +15,10 @@ from bench.errors import MeasurementInvalid, ServerError
 from bench.progress import Tell
 from bench.scenario.arms import Arm
 from bench.scenario.spec import Server
-from bench.servers import triton_trace
+from bench.servers import triton_memory, triton_trace
 from bench.servers.control import Answer
+from bench.servers.host import Launch
 from bench.servers.lease import REGION_PREFIX, SHARED_MEMORY, token_or_random
-from bench.servers.process import LOOPBACK, Launch
 from bench.servers.runtime import Runtime
 from bench.servers.server import LOADERS, POLL_S, NoTraces, RunningServer, Setting, Stages, Statistics
 
@@ -34,6 +34,8 @@ class Triton(RunningServer):
     log_noise = ("| ", "+---")  # its tables of options and models
     counts_batches = True
     control_port = "http"
+    images = {"cpu": "serve-bench/tritonserver:cpu", "gpu": "nvcr.io/nvidia/tritonserver:25.06-py3"}  # noqa: RUF012
+    models_in_image = "/models"
     traces = True
 
     def __init__(self, spec: Server, model_folder: Path, runtime: Runtime, log: Path, tell: Tell) -> None:
@@ -41,35 +43,49 @@ class Triton(RunningServer):
         self._region = f"{REGION_PREFIX}{token_or_random()}_{secrets.token_hex(4)}_"
 
     def launch(self) -> Launch:
+        program, models, backends, environment = (
+            self._in_image() if self.spec.runtime == "container" else self._from_wheels()
+        )
         options = {
-            "model-repository": self._plain_path("models", self.model_folder),
+            "model-repository": models,
             "model-control-mode": "explicit",
-            "backend-directory": self._plain_path("backends", self.runtime.triton / "backends"),
-            "http-address": LOOPBACK,  # its own default is every address of the machine
+            "backend-directory": backends,
+            "http-address": self.places.address,  # its own default is every address of the machine
             "http-port": self.ports["http"],
-            "grpc-address": LOOPBACK,
+            "grpc-address": self.places.address,
             "grpc-port": self.ports["grpc"],
-            "metrics-address": LOOPBACK,
+            "metrics-address": self.places.address,
             "metrics-port": self.ports["metrics"],
             "rate-limit": "off",
             "exit-timeout-secs": 5,
             "log-verbose": 0,
         }
-        command = [str(self.runtime.triton / "bin" / "tritonserver")]
-        command += [f"--{name}={value}" for name, value in options.items()]
+        command = [program, *(f"--{name}={value}" for name, value in options.items())]
         command.append("--disable-auto-complete-config")  # it would add batching where none was asked for
         command.append(f"--backend-config=python,shm-region-prefix-name={self._region}")
-        command += triton_trace.options(self.process.folder)
+        command += triton_trace.options(Path(self.places.scratch))
+        environment |= {
+            "PYTHONNOUSERSITE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",  # the model repository stays as it was built
+            "OMP_NUM_THREADS": str(self.spec.threads),
+        }
+        shared = triton_memory.shared_bytes(self.model_folder)
+        return Launch(tuple(command), environment, self.process.folder, self.ports, shared)
+
+    def _from_wheels(self) -> tuple[str, str, str, dict[str, str]]:
+        """(program, model repository, backends, environment)"""
         environment = {
             "LD_LIBRARY_PATH": self.runtime.triton_libraries,
             # The stub's embedded Python ignores PYTHONPATH, but finds an environment as an activated one is found.
             "PATH": f"{self.runtime.python.parent}:{os.environ.get('PATH', os.defpath)}",
-            "PYTHONNOUSERSITE": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",  # the model repository stays as it was built
-            "OMP_NUM_THREADS": str(self.spec.threads),
             "TMPDIR": str(self.process.folder),
         }
-        return Launch(tuple(command), environment, self.process.folder, self.ports)
+        backends = self._plain_path("backends", self.runtime.triton / "backends")
+        models = self._plain_path("models", self.model_folder)
+        return str(self.runtime.triton / "bin" / "tritonserver"), str(models), str(backends), environment
+
+    def _in_image(self) -> tuple[str, str, str, dict[str, str]]:
+        return "tritonserver", self.places.models, "/opt/tritonserver/backends", {}
 
     def _plain_path(self, name: str, target: Path) -> Path:
         """A link to it in the server's own folder: the Python backend starts its stubs by a shell without quotes."""
