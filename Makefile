@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 SCENARIO ?= scenarios/quickstart.yaml
 
-.PHONY: help run images test unit integration e2e lint format setup clean
+.PHONY: help run images chaos test unit integration e2e lint format setup clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -26,6 +26,9 @@ run: setup ## the main job on both real servers (SCENARIO=scenarios/quickstart.y
 
 images: setup ## CPU images of both servers, built here without a registry
 	@$(BIN)/python -m images.build
+
+chaos: setup ## the tool and its servers interrupted, killed and frozen in every phase
+	@$(BIN)/python -m benchmarks.chaos
 
 test: setup ## every test: unit, integration on stub servers, end to end on both real servers
 	@$(BIN)/pytest tests/unit tests/integration tests/e2e

@@ -12,6 +12,7 @@ from bench.artifacts.build import Artifact
 from bench.errors import OutOfMemory
 from bench.experiments.starts import shortage_note, shortage_row
 from bench.experiments.subject import Subject
+from bench.experiments.watchdog import watched
 from bench.models.model import ServedModel
 from bench.progress import Tell
 from bench.scenario.spec import Protocol, Scenario, Server
@@ -78,7 +79,7 @@ def subject_of(job: Job, running: RunningServer, protocol: Protocol = "http") ->
 
 async def then_close(subject: Subject, experiment: Awaitable[T]) -> T:
     try:
-        return await experiment
+        return await watched(subject.server, experiment)
     finally:
         await subject.pool.close()
 

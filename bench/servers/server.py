@@ -22,6 +22,7 @@ from bench.servers.process import ServerProcess, claim_ports
 from bench.servers.runtime import Runtime
 
 POLL_S = 0.05
+LIVE_PATIENCE_S = 10.0
 SETTLE_PATIENCE_S = 20.0
 LOG_PATIENCE_S = 3.0
 DEVICE_LINE = re.compile(r"serve-bench: (\S+) computes on (\w+)")
@@ -214,7 +215,8 @@ class RunningServer(ABC):
     def launch(self) -> Launch: ...
 
     @abstractmethod
-    def is_live(self) -> bool: ...
+    def is_live(self, patience_s: float = LIVE_PATIENCE_S) -> bool:
+        """Whether it tells its health within so many seconds."""
 
     @abstractmethod
     def version(self) -> str: ...

@@ -18,7 +18,7 @@ from bench.scenario.spec import Server
 from bench.servers.control import Answer, Control
 from bench.servers.host import Launch
 from bench.servers.runtime import Runtime
-from bench.servers.server import POLL_S, RunningServer, Setting, Statistics
+from bench.servers.server import LIVE_PATIENCE_S, POLL_S, RunningServer, Setting, Statistics
 from bench.servers.torchserve_log import WorkerLog
 
 MICROSECONDS = 1e-6
@@ -92,8 +92,9 @@ class TorchServe(RunningServer):
             environment["JAVA_HOME"] = str(self.runtime.java_home)
         return Launch((*program, *options), environment, folder, self.ports)
 
-    def is_live(self) -> bool:
-        return Control(self.host, self.port).ask("GET", "/ping").ok and self.control.ask("GET", "/models").ok
+    def is_live(self, patience_s: float = LIVE_PATIENCE_S) -> bool:
+        ping = Control(self.host, self.port).ask("GET", "/ping", timeout_s=patience_s)
+        return ping.ok and self.control.ask("GET", "/models", timeout_s=patience_s).ok
 
     def version(self) -> str:
         return str(self.control.ask("OPTIONS", "/").json()["info"]["version"])

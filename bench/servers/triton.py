@@ -20,7 +20,7 @@ from bench.servers.control import Answer
 from bench.servers.host import Launch
 from bench.servers.lease import REGION_PREFIX, SHARED_MEMORY, token_or_random
 from bench.servers.runtime import Runtime
-from bench.servers.server import LOADERS, POLL_S, NoTraces, RunningServer, Setting, Stages, Statistics
+from bench.servers.server import LIVE_PATIENCE_S, LOADERS, POLL_S, NoTraces, RunningServer, Setting, Stages, Statistics
 
 NANOSECONDS = 1e-9
 TRACE_PATIENCE_S = 3.0
@@ -93,8 +93,8 @@ class Triton(RunningServer):
         link.symlink_to(target)
         return link
 
-    def is_live(self) -> bool:
-        return self.control.ask("GET", "/v2/health/live").ok
+    def is_live(self, patience_s: float = LIVE_PATIENCE_S) -> bool:
+        return self.control.ask("GET", "/v2/health/live", timeout_s=patience_s).ok
 
     def version(self) -> str:
         return str(self.control.ask("GET", "/v2").json()["version"])
