@@ -1,6 +1,6 @@
 """What a run finds of models whose c and m are known, on both real servers: c, m, ceiling, law and capacity.
 
-    python -m benchmarks.known_models                       about 20 minutes on two cores: six models, both servers
+    python -m benchmarks.known_models                       about 15 minutes on two cores: six models, both servers
     python -m benchmarks.known_models --model 4,2 --model 8,1 --instances 2 --server triton
 
 c and m of the models are in ms. Each model keeps its time by its own clock and returns it with its answers. Prints the
@@ -112,7 +112,7 @@ def _parse(arguments: Sequence[str] | None) -> Asked:
     parser.add_argument("--server", action="append", choices=("triton", "torchserve"), help="one of the two only")
     parser.add_argument("--instances", type=int, default=1, help="copies of the model (default 1)")
     parser.add_argument(
-        "--max-duration", type=float, default=60.0, metavar="S", help="of each calibration (default 60)"
+        "--max-duration", type=float, default=36.0, metavar="S", help="of each calibration (default 36)"
     )
     found = parser.parse_args(arguments)
     servers: tuple[ServerKind, ...] = ("triton", "torchserve")

@@ -114,16 +114,19 @@ async def calibrate(
     precise_enough: Callable[[Sequence[Sample]], bool],
     into: Calibration,
 ) -> None:
-    """Fills `into`, block by block, until `precise_enough` says so or max_duration_s has passed.
+    """Fills `into`, block by block, until `precise_enough` says so or max_duration_s has passed, of which the warm-up
+    takes half at most.
 
     Raises MeasurementInvalid on a wrong answer, or when the executed batch sizes cannot be had; OutOfMemory when a
     batch does not fit; ServerError when the server dies.
     """
+    began = time.monotonic()
     await subject.pool.open(max(visit.requests for visit in visits))
     for done, visit in enumerate(visits):
         subject.tell(f"{subject.server.spec.name}: warming up, batches of {visit.batch_size}", done / len(visits))
         await _warm_up(subject, visit, into)
-    began, first = time.monotonic(), into.blocks
+    first, warm_up_s = into.blocks, time.monotonic() - began
+    began = time.monotonic() - min(warm_up_s, max_duration_s / 2)
     while True:
         made: Counter[int] = Counter()
         for index in rng.permutation(np.repeat(np.arange(len(visits)), [visit.times for visit in visits])).tolist():

@@ -55,8 +55,8 @@ def test_the_calibrated_model_needs_no_training_and_answers_with_sums(tmp_path: 
     )
     assert model.has_clock
     assert model.settings == {"c_s": 0.004, "m_s": 0.002}
-    assert model.payloads.shape == (450, 64)
-    assert model.expected.shape == (450, 1)
+    assert model.payloads.shape == (128, 64)
+    assert model.expected.shape == (128, 1)
     assert model.expected[7, 0] == sum(model.payloads[7].tolist())
     assert model.labels is None
     assert model.accuracy(model.expected) is None
