@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,8 +50,13 @@ class Live:
     p99_s: float
 
 
+MODEL_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
+LONGEST_SHOWN = 60
+
+
 def parse_endpoint(url: str, kind: ServerKind, protocol: str, model: str) -> Endpoint:
-    """'http://127.0.0.1:8000', '127.0.0.1:8001', 'grpc://…'. Raises ScenarioError for what is no address."""
+    """'http://127.0.0.1:8000', '127.0.0.1:8001', 'grpc://…'. Raises ScenarioError for what is no address, and
+    for a model that cannot be the name of a folder."""
     parts = urlsplit(url if "//" in url else f"//{url}")
     try:
         host, port = parts.hostname, parts.port
@@ -60,6 +66,12 @@ def parse_endpoint(url: str, kind: ServerKind, protocol: str, model: str) -> End
         raise ScenarioError(f"URL {url!r}: expected host and port, such as http://127.0.0.1:8000")
     if parts.scheme not in ("", "http", "grpc"):
         raise ScenarioError(f"URL {url!r}: expected http:// or grpc://, found {parts.scheme}://")
+    if not re.fullmatch(MODEL_PATTERN, model):
+        found = repr(model if len(model) <= LONGEST_SHOWN else f"{model[:LONGEST_SHOWN]}…")
+        raise ScenarioError(
+            f"model {found}: expected at most 128 letters, digits, dots, dashes and underscores, the first a letter or "
+            f"digit: it becomes part of a path here and of a URL"
+        )
     return Endpoint(kind, "grpc" if parts.scheme == "grpc" else protocol, host, port, model)
 
 

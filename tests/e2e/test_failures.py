@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pickle
 import shutil
 import signal
 import socket
@@ -93,6 +94,26 @@ def test_a_server_that_dies_while_loading_is_told_with_its_log(desk: Desk, serve
     assert len(ended.err.splitlines()) > 5
     assert "Traceback (most recent call last):\n  File" not in ended.err.replace("\n  ", "\n")
     assert ended.seconds < 60
+
+
+class Bomb:
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return (Path.touch, (self.file,))
+
+
+@pytest.mark.parametrize("server", ["triton", "torchserve"])
+def test_weights_that_would_run_code_are_not_loaded(desk: Desk, server: str) -> None:
+    scenario = built(desk, DIGITS)
+    ran = desk.folder / "ran"
+    replace_in_artifact(desk, server, "weights.pt", lambda _: pickle.dumps(Bomb(ran)))
+    ended = desk.run("run", scenario, "--server", server)
+    assert ended.code == 3, ended.out + ended.err
+    assert not ran.exists()
+    pickle.loads(pickle.dumps(Bomb(ran)))  # noqa: S301 it would have
+    assert ran.exists()
 
 
 @pytest.mark.parametrize(("server", "port"), [("triton", "http"), ("torchserve", "grpc_management")])

@@ -9,6 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import pandas as pd
+import psutil
 from desk import CALIBRATED, DIGITS, Desk, server_processes
 
 SHORT = ("--set", "calibration.max_duration=3s", "--set", "load.duration=2s")
@@ -17,6 +18,12 @@ SHORT = ("--set", "calibration.max_duration=3s", "--set", "load.duration=2s")
 def lines_until(process: subprocess.Popen[str], step: str) -> str:
     assert process.stderr is not None
     return next(line for line in process.stderr if step in line)
+
+
+def addresses(processes: list[psutil.Process]) -> set[str]:
+    """Where these listen; Java writes an IPv4 address as an IPv6 one."""
+    sockets = [socket for process in processes for socket in process.net_connections("tcp")]
+    return {socket.laddr.ip.removeprefix("::ffff:") for socket in sockets if socket.status == psutil.CONN_LISTEN}
 
 
 def test_after_sigkill_clean_finds_the_servers_and_what_was_measured_is_kept(desk: Desk) -> None:
@@ -63,6 +70,7 @@ def test_up_keeps_a_server_that_load_can_use_until_ctrl_c(desk: Desk) -> None:
     while not text.endswith("}\n") or text.count("{") != text.count("}"):
         text += process.stdout.readline()
     (endpoint,) = json.loads(text)["servers"]
+    assert addresses(server_processes(desk)) == {"127.0.0.1"}
     command = endpoint["example"].replace("--duration 10s", "--duration 1s").split()
     ended = desk.run(*command[1:], "--quiet")
     assert ended.code in (0, 4), ended.out + ended.err  # 4: a disturbed host
@@ -82,6 +90,7 @@ def test_two_runs_of_one_scenario_at_once_both_measure_right_answers_beside_serv
     assert foreign.stdout is not None
     next(line for line in foreign.stdout if "Ctrl-C" in line)
     both = ("run", scenario, "--quiet", "--server", "triton")
+    assert addresses(server_processes(desk)) == {"127.0.0.1"}
     first = desk.start(*both)
     second = desk.start(*both, "--set", "servers.triton.max_queue_delay=1ms", "--seed", "2")
     for process in (first, second):
