@@ -36,7 +36,7 @@ class ServedModel:
     output: Tensor
     source: Path
     files: tuple[Path, ...]
-    settings: Mapping[str, float]
+    settings: Mapping[str, float | str]
     payloads: Floats
     expected: Floats
     labels: npt.NDArray[np.int64] | None

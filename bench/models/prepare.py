@@ -18,10 +18,11 @@ from bench.models import digits, images
 from bench.models.model import Floats, ServedModel, Tensor
 from bench.models.weights import cached_weights
 from bench.progress import Tell
-from bench.scenario.spec import Calibrated, Digits, Model, ResNet18
+from bench.scenario.spec import Calibrated, Digits, Dtype, Model, ResNet18, VitTiny
 
 ZOO = Path(__file__).parent / "zoo"
 CALIBRATED_PAYLOADS = 128  # a slow one is asked for each of them before it is measured
+TORCH_MODEL = ZOO / "torch_model.py"
 PIXELS = Tensor("INPUT", "FP32", (64,))
 
 
@@ -33,7 +34,8 @@ def prepare(model: Model, python: Path, cache: Path, tell: Tell) -> ServedModel:
     makers: dict[type, Callable[[], ServedModel]] = {
         Calibrated: lambda: _calibrated(model),  # type: ignore[arg-type]
         Digits: lambda: _digits_cnn(python, cache, tell),
-        ResNet18: lambda: _resnet18(python, cache, tell),
+        ResNet18: lambda: _network("resnet18", model.dtype, python, cache, tell),  # type: ignore[union-attr]
+        VitTiny: lambda: _network("vit-tiny", model.dtype, python, cache, tell),  # type: ignore[union-attr]
     }
     return makers[type(model)]()
 
@@ -70,7 +72,7 @@ def _digits_cnn(python: Path, cache: Path, tell: Tell) -> ServedModel:
         input=PIXELS,
         output=Tensor("OUTPUT", "FP32", (10,)),
         source=ZOO / "digits_cnn.py",
-        files=(weights,),
+        files=(weights, TORCH_MODEL),
         settings={},
         payloads=held_out.pixels,
         expected=_answers(python, "digits_cnn", weights, held_out.pixels, "the held-out digits", tell),
@@ -78,21 +80,24 @@ def _digits_cnn(python: Path, cache: Path, tell: Tell) -> ServedModel:
     )
 
 
-def _resnet18(python: Path, cache: Path, tell: Tell) -> ServedModel:
+def _network(name: str, dtype: Dtype, python: Path, cache: Path, tell: Tell) -> ServedModel:
+    """A network with random weights on images of noise."""
+    module = name.replace("-", "_")
+
     def make(made: Path) -> None:
-        _run(python, ["make_resnet18.py", ZOO, made], "making the weights of resnet18", tell)
+        _run(python, [f"make_{module}.py", ZOO, made], f"making the weights of {name}", tell)
 
     payloads = images.noise_images()
-    weights = cached_weights(cache, "resnet18", _sources("resnet18.py", "make_resnet18.py"), make)
+    weights = cached_weights(cache, name, _sources(f"{module}.py", f"make_{module}.py"), make)
     return ServedModel(
-        name="resnet18",
+        name=name,
         input=Tensor("INPUT", "FP32", payloads.shape[1:]),
         output=Tensor("OUTPUT", "FP32", (1000,)),
-        source=ZOO / "resnet18.py",
-        files=(weights,),
-        settings={},
+        source=ZOO / f"{module}.py",
+        files=(weights, TORCH_MODEL),
+        settings={"dtype": dtype},
         payloads=payloads,
-        expected=_answers(python, "resnet18", weights, payloads, "the images", tell),
+        expected=_answers(python, module, weights, payloads, "the images", tell),
         labels=None,
     )
 

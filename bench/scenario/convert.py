@@ -8,7 +8,7 @@ from bench.scenario import spec
 from bench.scenario.arrivals_convert import to_arrivals
 from bench.scenario.batch_sizes import default_batch_sizes
 from bench.scenario.form import LoadForm, ScenarioForm, SearchForm, ServerForm
-from bench.scenario.model_form import AnyModelForm, ResNet18Form, times_of
+from bench.scenario.model_form import AnyModelForm, ResNet18Form, VitTinyForm, times_of
 
 
 def to_scenario(form: ScenarioForm, folder: Path) -> spec.Scenario:
@@ -55,7 +55,9 @@ def _model(form: AnyModelForm) -> spec.Model:
     times = times_of(form)
     if times:
         return spec.Calibrated(c_s=times.c, m_s=times.m)
-    return spec.ResNet18() if isinstance(form, ResNet18Form) else spec.Digits()
+    if isinstance(form, VitTinyForm):
+        return spec.VitTiny(form.dtype)
+    return spec.ResNet18(form.dtype) if isinstance(form, ResNet18Form) else spec.Digits()
 
 
 def _server(name: str, form: ServerForm) -> spec.Server:

@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WrapValidator
 from pydantic_core import InitErrorDetails
 
+from bench.scenario.spec import Dtype
 from bench.scenario.values import Choice, Duration, refused
 
 LATER = ("torchscript", "onnx", "python")
-SPELLINGS = "{zoo: digits-cnn}, {zoo: resnet18} or {zoo: calibrated, c: 4ms, m: 2ms}"
-_ZOO = Choice(("digits-cnn", "resnet18", "calibrated"))
+SPELLINGS = "{zoo: digits-cnn}, {zoo: resnet18}, {zoo: vit-tiny} or {zoo: calibrated, c: 4ms, m: 2ms}"
+_ZOO = Choice(("digits-cnn", "resnet18", "vit-tiny", "calibrated"))
 
 
 def _zoo(word: str) -> Any:
@@ -38,10 +39,24 @@ class DigitsForm(Form):
     zoo: Annotated[Literal["digits-cnn"], _ZOO] = _zoo("digits-cnn")
 
 
-class ResNet18Form(Form):
+class NetworkForm(Form):
+    """A network that can compute in half precision."""
+
+    dtype: Annotated[Dtype, Choice(("fp32", "fp16"))] = Field(
+        default="fp32", description="what it computes in; fp16 wants a larger checks.output_tolerance"
+    )
+
+
+class ResNet18Form(NetworkForm):
     """A ResNet-18 on 3×64×64 images, with random weights: its answers mean nothing."""
 
     zoo: Annotated[Literal["resnet18"], _ZOO] = _zoo("resnet18")
+
+
+class VitTinyForm(NetworkForm):
+    """A transformer of 12 layers, ViT-Tiny, on 3×64×64 images, with random weights."""
+
+    zoo: Annotated[Literal["vit-tiny"], _ZOO] = _zoo("vit-tiny")
 
 
 class CalibratedForm(TimesForm):
@@ -62,10 +77,11 @@ class ZooKeyForm(Form):
     zoo: CalibratedKeyForm = Field(description="the model {calibrated: {c: 4ms, m: 2ms}}")
 
 
-AnyModelForm = DigitsForm | ResNet18Form | CalibratedForm | CalibratedKeyForm | ZooKeyForm
+AnyModelForm = DigitsForm | ResNet18Form | VitTinyForm | CalibratedForm | CalibratedKeyForm | ZooKeyForm
 _BY_WORD: dict[str, type[AnyModelForm]] = {
     "digits-cnn": DigitsForm,
     "resnet18": ResNet18Form,
+    "vit-tiny": VitTinyForm,
     "calibrated": CalibratedForm,
 }
 

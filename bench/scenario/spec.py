@@ -12,6 +12,7 @@ from typing import Literal
 ServerKind = Literal["triton", "torchserve"]
 Runtime = Literal["process", "container", "attach"]
 Protocol = Literal["http", "grpc"]
+Dtype = Literal["fp32", "fp16"]
 Device = Literal["cpu", "gpu"]
 Parameter = float | str | tuple[Mapping[str, float], ...]
 
@@ -27,7 +28,16 @@ class Digits:
 class ResNet18:
     """`zoo: resnet18`: a ResNet-18 on 3×64×64 images, with random weights."""
 
+    dtype: Dtype = "fp32"
     zoo: Literal["resnet18"] = "resnet18"
+
+
+@dataclass(frozen=True, slots=True)
+class VitTiny:
+    """`zoo: vit-tiny`: a transformer of 12 layers on 3×64×64 images, with random weights."""
+
+    dtype: Dtype = "fp32"
+    zoo: Literal["vit-tiny"] = "vit-tiny"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class External:
     zoo: Literal["external"] = "external"
 
 
-Model = Digits | ResNet18 | Calibrated | External
+Model = Digits | ResNet18 | VitTiny | Calibrated | External
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,6 @@ class Server:
     name: str
     kind: ServerKind
     runtime: Runtime = "process"
-    image: str = ""  # of a container; by default the server's own for the device
     device: Device = "cpu"
     instances: int = 1
     threads: int = 1
@@ -66,6 +75,7 @@ class Server:
     startup_timeout_s: float = 60.0
     ports: dict[str, int] = field(default_factory=dict)  # asked for by name; any port not named is a free one
     max_queue_size: int | None = None  # waiting requests, beyond which one is refused; None: no limit
+    image: str = ""  # of a container; by default the server's own for the device
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,8 @@ have. Nobody trained it: its weights are random, its answers mean nothing, and t
 those that the same weights give in process.
 """
 
-import json
-import pathlib
-
 import torch
+import torch_model
 from torch import nn
 
 CHANNELS, SIDE, CLASSES = 3, 64, 1000
@@ -82,19 +80,5 @@ class ResNet18(nn.Module):
 
 
 def load(folder):
-    """The callable model from its artifact folder (settings.json: threads, device; weights.pt: a state dict)."""
-    folder = pathlib.Path(folder)
-    settings = json.loads((folder / "settings.json").read_text())
-    torch.set_num_threads(int(settings["threads"]))
-    torch.backends.cudnn.allow_tf32 = False  # ten bits of mantissa would be told for wrong answers
-    device = torch.device("cuda" if settings.get("device") == "gpu" else "cpu")
-    network = ResNet18()
-    network.load_state_dict(torch.load(folder / "weights.pt", weights_only=True))
-    network.to(device).eval()
-
-    def predict(pixels):
-        with torch.inference_mode():
-            return network(torch.from_numpy(pixels).to(device)).cpu().numpy()
-
-    predict.device = next(network.parameters()).device.type
-    return predict
+    """The callable model from its artifact folder, see torch_model."""
+    return torch_model.load(folder, ResNet18())

@@ -137,11 +137,11 @@ VALUE_PROBLEMS = [
     Broken(
         "words that are not known, or not yet",
         HEAD
-        + "servers:\n  t:\n    kind: trition\n    runtime: container\n    device: tpu\n"
+        + "servers:\n  t:\n    kind: trition\n    runtime: attach\n    device: tpu\n"
         + "load: {arrivals: poison}\n",
         [
             (5, "servers.t.kind", "expected triton or torchserve, found 'trition' (did you mean 'triton'?)"),
-            (6, "servers.t.runtime", "process (container and attach are not in this version)"),
+            (6, "servers.t.runtime", "expected process or container (attach is not in this version)"),
             (7, "servers.t.device", "expected cpu or gpu, found 'tpu'"),
             (8, "load.arrivals", "ramp, sine or trace, found 'poison' (did you mean 'poisson'?)"),
         ],
@@ -195,7 +195,11 @@ VALUE_PROBLEMS = [
     Broken("percentile 0", TRITON + "slo: {percentile: 0}\n", [(5, "slo.percentile", "above 0")]),
     Broken("negative seed", TRITON + "seed: -1\n", [(5, "seed", "found -1")]),
     Broken("endless seed", TRITON + "seed: " + "9" * 5000, [(5, "seed", "found '999")]),
-    Broken("model as a word", model("digits-cnn"), [(2, "model", "expected {zoo: digits-cnn}, {zoo: resnet18} or")]),
+    Broken(
+        "model as a word",
+        model("digits-cnn"),
+        [(2, "model", "expected {zoo: digits-cnn}, {zoo: resnet18},")],
+    ),
     Broken("misspelt zoo", model("{zoo: digits}"), [(2, "model.zoo", "did you mean 'digits-cnn'?")]),
     Broken("misspelt resnet", model("{zoo: resnet-18}"), [(2, "model.zoo", "did you mean 'resnet18'?")]),
     Broken("calibrated without m", model("{zoo: calibrated, c: 4ms}"), [(2, "model.m", "add 'm'")]),
@@ -210,7 +214,7 @@ VALUE_PROBLEMS = [
         [(2, "model.zoo.calibrated.n", "known here: c, m")],
     ),
     Broken("digits with times", model("{zoo: digits-cnn, c: 4ms}"), [(2, "model.c", "known here: zoo")]),
-    Broken("resnet with times", model("{zoo: resnet18, m: 2ms}"), [(2, "model.m", "known here: zoo")]),
+    Broken("resnet with times", model("{zoo: resnet18, m: 2ms}"), [(2, "model.m", "known here: dtype, zoo")]),
     Broken(
         "models of later versions",
         model("{onnx: model.onnx}"),
@@ -358,7 +362,7 @@ RULE_PROBLEMS = [
         "calibration: {batch_sizes: [1, x, 5], precision: x}\n",
         [
             (1, "name", "found nothing"),
-            (1, "model.zoo", "expected digits-cnn, resnet18 or calibrated"),
+            (1, "model.zoo", "expected digits-cnn, resnet18, vit-tiny or calibrated"),
             (5, "servers.s.threads", "found 'x'"),
             (6, "servers.s.max_queue_delay", "at least 5ms"),
             (7, "servers.t.kind", "triton or torchserve"),

@@ -69,7 +69,7 @@ def test_a_resnet_is_one_word_and_comes_back_from_the_manifest_as_it_was(load: L
     scenario = load(SMALLEST.replace("digits-cnn", "resnet18"))
     assert scenario == Scenario("small", ResNet18(), (Server("one", "triton"),))
     document = json.loads(json.dumps(to_json(scenario)))
-    assert document["model"] == {"zoo": "resnet18"}
+    assert document["model"] == {"dtype": "fp32", "zoo": "resnet18"}
     assert from_json(document) == scenario
 
 
@@ -79,10 +79,10 @@ def test_every_key_of_a_server_reaches_it(load: LoadText) -> None:
         "servers:\n  ts-1.a:\n    kind: torchserve\n    runtime: process\n"
         "    device: cpu\n    instances: 2\n    threads: 3\n    max_batch_size: 8\n    max_queue_delay: 6ms\n"
         "    startup_timeout: 2 min\n    ports: {inference: 8080, grpc_inference: 7070}\n"
-        "    max_queue_size: 500\n"
+        "    max_queue_size: 500\n    image: nvcr.io/a/b:1-py3\n"
     )
     ports = {"inference": 8080, "grpc_inference": 7070}
-    server = Server("ts-1.a", "torchserve", "process", "cpu", 2, 3, 8, 0.006, 120.0, ports, 500)
+    server = Server("ts-1.a", "torchserve", "process", "cpu", 2, 3, 8, 0.006, 120.0, ports, 500, "nvcr.io/a/b:1-py3")
     assert load(text).servers == (server,)
 
 

@@ -56,4 +56,4 @@ def test_kinds_and_models_are_listed() -> None:
     assert SCHEMA["$defs"]["DigitsForm"]["properties"]["zoo"]["enum"] == ["digits-cnn"]
     assert SCHEMA["$defs"]["ResNet18Form"]["properties"]["zoo"]["enum"] == ["resnet18"]
     assert SCHEMA["$defs"]["CalibratedForm"]["properties"]["zoo"]["enum"] == ["calibrated"]
-    assert len(SCHEMA["properties"]["model"]["anyOf"]) == 5
+    assert len(SCHEMA["properties"]["model"]["anyOf"]) == 6
