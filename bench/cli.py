@@ -23,6 +23,7 @@ from bench.errors import ScenarioError
 
 if TYPE_CHECKING:
     from bench.runner import Finished
+    from bench.scenario.spec import Scenario
 
 # gRPC reads it when it is imported, here or in a load worker; its own log would land between the lines of progress.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -53,12 +54,15 @@ class ProtocolName(StrEnum):
 
 @app.command()
 def run(
-    scenario: ScenarioFile,
+    scenario: Annotated[Path | None, typer.Argument(metavar="[SCENARIO]", help="Scenario file (YAML).")] = None,
     set_: Sets = [],
     server: OnlyServers = [],
     runtime: Runtime = None,
     seed: Seed = None,
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where results go.")] = Path("results"),
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="RUN", help="Measure what is missing in a run that ended early.")
+    ] = None,
     rebuild: Rebuild = False,
     json_: Json = False,
     quiet: Quiet = False,
@@ -69,10 +73,17 @@ def run(
     Example: serve-bench run scenarios/quickstart.yaml --set load.duration=20s --server triton
     """
     with Guard(debug, quiet, json_) as guard, leased():
-        loaded = scenario_of(scenario, set_, server, seed, runtime)
+        if (scenario is None) == (resume is None):
+            raise ScenarioError("run: expected a SCENARIO, or --resume with a folder; serve-bench run --help")
+        if scenario is not None:
+            loaded = scenario_of(scenario, set_, server, seed, runtime)
+        else:
+            if set_ or server or seed is not None or runtime is not None:
+                raise ScenarioError("run: --resume goes on with the scenario as it was: no --set, --server, --seed …")
+            loaded = _unfinished(resume)
         from bench.runner import Options, close_manifest, run_scenario  # heavy: a broken file is told before it
 
-        finished = run_scenario(loaded, Options(out, rebuild=rebuild), guard.status.tell)
+        finished = run_scenario(loaded, Options(out, rebuild=rebuild, resume=resume), guard.status.tell)
         verdict, code = verdict_of(finished.analysis, finished.error)
         close_manifest(finished, verdict, code)
         guard.status.clear()
@@ -300,6 +311,16 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     app()
+
+
+def _unfinished(resume: Path | None) -> Scenario:
+    """The scenario of a run that ended early. Raises ScenarioError for what is no run, and for one that is whole."""
+    from bench.store.run_folder import RunFolder
+
+    folder = RunFolder(resume or Path())
+    if folder.manifest().get("status") == "complete":
+        raise ScenarioError(f"{resume} is complete: nothing of it is missing")
+    return folder.read().scenario
 
 
 def _show(finished: Finished, verdict: str, code: int, *, json_: bool, debug: bool) -> None:

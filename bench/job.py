@@ -36,6 +36,20 @@ class Job:
     tell: Tell
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def resumed(self) -> bool:
+        """Whether earlier parts of it lie in its folder."""
+        return bool(self.manifest.get("parts"))
+
+    def is_done(self, server: str, stage: str) -> bool:
+        """Whether an earlier part of this run, or this one, has finished a stage of a server: calibrated, or loaded."""
+        return stage in self.manifest["done"].get(server, ())
+
+    def mark(self, server: str, stage: str) -> None:
+        """A stage is finished, whatever becomes of the run: a run that is resumed does not make it again."""
+        self.manifest["done"].setdefault(server, []).append(stage)
+        self.folder.write_manifest(self.manifest)
+
 
 @contextmanager
 def started(job: Job, server: Server) -> Iterator[RunningServer]:

@@ -37,6 +37,7 @@ class Options:
     out: Path = Path("results")
     work: Path = Path()
     rebuild: bool = False
+    resume: Path | None = None  # the folder of a run of this scenario that ended early
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,18 @@ def measure(job: Job, server: Server) -> None:
     """Calibration at exactly B, on as many started servers as it takes; then the capacity and the open-loop points on
     the last of them. A server that has run out of memory at a batch that its load may form is given no load.
     """
+    if job.is_done(server.name, "loaded"):
+        return
+    calibrated = job.is_done(server.name, "calibrated")
+    if not calibrated:
+        job.folder.forget_calibration(server.name)  # of blocks that a resumed run would number again
     production, off, *rest = job.artifacts[server.name].arms
     plan, short = job.scenario.calibration, job.manifest["out_of_memory"]
     starts = Starts(tuple(rest), plan.restarts + 1, (1 - SATURATION_SHARE) * plan.max_duration_s)
     if server.name in short:
         starts.give_up_from(short[server.name])
+    if calibrated:
+        starts.left = 0 if server.name in short else 1
     while starts.left:
         with started(job, server) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
             alone = running.process.processes()
@@ -98,26 +106,32 @@ def measure(job: Job, server: Server) -> None:
                 subject = subject_of(job, running)
                 together = short[server.name] // 2 if server.name in short else None
                 loop.run(then_close(subject, answers.prove_ready(subject, production, together)))
-                running.serve([off, *starts.arms])
-                for arm in (off, *starts.arms):
-                    running.confirm(arm)
-                calibrate(job, running, loop, off, starts)
-                saturate(job, running, loop, off, starts)
+                if not calibrated:
+                    running.serve([off, *starts.arms])
+                    for arm in (off, *starts.arms):
+                        running.confirm(arm)
+                    calibrate(job, running, loop, off, starts)
+                    saturate(job, running, loop, off, starts)
                 starts.left -= 1
             except OutOfMemory as error:
                 ran_out(job, server.name, error, "calibration")
                 starts.give_up_from(error.batch_size)
             if starts.left or server.name in short:
                 continue
-            running.withdraw([off, *starts.arms])
-            running.wait_for_processes(alone)
-            capacity_per_s = measure_capacity(job, running, loop, production)
+            if not calibrated:
+                running.withdraw([off, *starts.arms])
+                running.wait_for_processes(alone)
+                capacity_per_s = measure_capacity(job, running, loop, production)
+                job.mark(server.name, "calibrated")
+            else:
+                capacity_per_s = job.folder.capacity_per_s(server.name)
             for rate_index in range(len(job.scenario.load.rates_per_s)):
                 points = load_rate(job, running, loop, production, rate_index)
                 if running.traces and not any(point.overload().saturated for point in points):
                     trace_rate(job, running, loop, production, rate_index)
             if job.scenario.load.search is not None:
                 search(job, running, loop, production, goal_of(job.scenario, capacity_per_s))
+    job.mark(server.name, "loaded")
 
 
 def finish(job: Job, error: BaseException | None) -> Finished:
@@ -155,6 +169,13 @@ def close_manifest(finished: Finished, verdict: str, exit_code: int) -> None:
     RunFolder(finished.folder).write_manifest(finished.manifest)
 
 
+def _taken_over(before: dict[str, Any]) -> dict[str, Any]:
+    """Of the manifest of a run that is resumed: what is still true of it."""
+    kept = ("unproven_batches", "out_of_memory", "done")
+    parts = [*before.get("parts", ()), {name: before.get(name) for name in ("started", "finished", "status", "error")}]
+    return {**{name: before.get(name, {}) for name in kept}, "parts": parts}
+
+
 def begin(
     scenario: Scenario,
     runtime: Runtime,
@@ -163,7 +184,7 @@ def begin(
     options: Options,
     tell: Tell,
 ) -> Job:
-    folder = RunFolder.create(options.out, scenario.name)
+    folder = RunFolder(options.resume) if options.resume else RunFolder.create(options.out, scenario.name)
     manifest: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "scenario": to_json(scenario),
@@ -175,7 +196,10 @@ def begin(
         "image_digests": {},
         "unproven_batches": {},
         "out_of_memory": {},
+        "done": {},
     }
+    if options.resume:
+        manifest |= _taken_over(folder.manifest())
     folder.write_manifest(manifest)
     job = Job(scenario, runtime, model, artifacts, folder, manifest, tell)
     for artifact in artifacts.values():

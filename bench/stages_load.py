@@ -11,7 +11,7 @@ from bench.analysis.search import probe_of
 from bench.experiments import open_loop, tracing
 from bench.job import Job, subject_of, then_close
 from bench.load.recorder import Recorder
-from bench.measure.search import Goal, Probe, bracket, next_rate
+from bench.measure.search import Goal, bracket, next_rate
 from bench.scenario.arms import Arm
 from bench.servers.server import NoTraces, RunningServer
 
@@ -22,21 +22,26 @@ SEARCH_SEED = 1_000_000  # no index of a rate
 def load_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, rate_index: int) -> list[Point]:
     """Replications at one rate; one in which the generator was late, as on a disturbed host, is repeated."""
     wanted = job.scenario.load.replications
-    points: list[Point] = []
+    rate = job.scenario.load.rates_per_s[rate_index]
+    earlier = job.folder.points(running.spec.name) if job.resumed else []
+    points = [point for point in earlier if point.rate_per_s == rate]
     for replication in range(1, wanted + max(MOST_REPEATS, wanted) + 1):
+        if sum(map(is_valid, points)) == wanted:
+            break
+        if replication in {point.replication for point in points}:
+            continue  # an earlier part of the run has it
         of = f"of {wanted}" if replication <= wanted else "(a repeat)"
-        rate = job.scenario.load.rates_per_s[rate_index]
         label = f"{rate:g}/s, replication {replication} {of}"
         seeds = (job.scenario.seed, rate_index, replication)
         point = load_point(job, running, loop, arm, Planned(rate, replication, seeds, label))
         points.append(point)
-        if sum(map(is_valid, points)) == wanted:
-            break
     return points
 
 
 def trace_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, rate_index: int) -> None:
     """The first replication once more, with the server noting each request's stages: for the latency budget alone."""
+    if job.folder.has_traced(running.spec.name, job.scenario.load.rates_per_s[rate_index]):
+        return  # by an earlier part of the run
     subject = subject_of(job, running, job.scenario.load.protocol)
     experiment = tracing.run_traced(subject, arm, job.scenario.load, job.scenario.seed, rate_index)
     try:
@@ -47,8 +52,9 @@ def trace_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm,
 
 def search(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, goal: Goal) -> None:
     """The highest rate that meets the objective: a point wherever the search wants the next one."""
-    probes: list[Probe] = []
-    made: Counter[float] = Counter()
+    earlier = job.folder.points(running.spec.name, searched=True) if job.resumed else []
+    probes = [probe_of(point, goal) for point in earlier if is_valid(point)]
+    made = Counter(point.rate_per_s for point in earlier)
     while (rate := next_rate(goal, probes)) is not None and sum(made.values()) < 2 * goal.most:
         made[rate] += 1
         low, high = bracket(goal, probes)

@@ -31,9 +31,9 @@ def read_run(path: Path, manifest: Mapping[str, Any]) -> RawRun:
     calibration = path / "calibration.csv"
     empty = pd.DataFrame(columns=CALIBRATION_COLUMNS)
     samples = _read_calibration(calibration) if calibration.exists() else empty
-    points = [point for server in scenario.servers for point in _points(path, server.name)]
-    traced = [point for server in scenario.servers for point in _points(path, server.name, TRACED)]
-    searched = [point for server in scenario.servers for point in _points(path, server.name, SEARCHED)]
+    points = [point for server in scenario.servers for point in read_points(path, server.name)]
+    traced = [point for server in scenario.servers for point in read_points(path, server.name, TRACED)]
+    searched = [point for server in scenario.servers for point in read_points(path, server.name, SEARCHED)]
     answers = _answers(path, [server.name for server in scenario.servers])
     unproven = dict(manifest.get("unproven_batches", {}))
     tables = {name: _raw_table(path, name, columns) for name, columns in RAW_COLUMNS.items()}
@@ -50,7 +50,7 @@ def _raw_table(path: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
     return frame.assign(**{column: pd.to_numeric(frame[column], errors="coerce") for column in numbers})
 
 
-def _points(path: Path, server: str, what: str = "") -> list[Point]:
+def read_points(path: Path, server: str, what: str = "") -> list[Point]:
     points = []
     for file in (path / "samples" / server).glob(f"{what}rate=*.parquet"):
         try:

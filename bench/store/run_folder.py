@@ -22,12 +22,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from bench.analysis.capacity import CAPACITY
 from bench.analysis.load import LOAD_COLUMNS, Point
 from bench.analysis.run import Analysis, RawRun
 from bench.analysis.tables import RAW_COLUMNS
 from bench.errors import ScenarioError
-from bench.store.names import CALIBRATION_COLUMNS, POINT_KEY, SEARCHED, TRACED
-from bench.store.reading import read_run
+from bench.store.names import CALIBRATION_COLUMNS, CALIBRATION_TABLES, POINT_KEY, SEARCHED, TRACED
+from bench.store.reading import read_points, read_run
 
 FORMAT_VERSION = 1
 FIT_COLUMNS = [
@@ -88,6 +89,18 @@ class RunFolder:
         file = self.path / "calibration.csv"
         frame.to_csv(file, mode="a", header=not file.exists(), index=False)
 
+    def forget_calibration(self, server: str) -> None:
+        """Drops a server's rows of a calibration that was not finished from the raw tables."""
+        for name in ("calibration", *CALIBRATION_TABLES):
+            file = self.path / f"{name}.csv"
+            if not file.exists():
+                continue
+            frame = pd.read_csv(file, dtype=str, keep_default_na=False)
+            if (frame["server"] == server).any():
+                new = file.with_suffix(".new")
+                frame[frame["server"] != server].to_csv(new, index=False)
+                new.replace(file)
+
     def append(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Adds rows to one of the raw tables that `bench.analysis.tables` names."""
         frame = pd.DataFrame(list(rows), columns=list(RAW_COLUMNS[table]))
@@ -123,6 +136,20 @@ class RunFolder:
         rate, what = _plain(point.rate_per_s), SEARCHED if point.searched else ""
         name = f"{TRACED}rate={rate}" if traced else f"{what}rate={rate}-replication={point.replication}"
         _write_parquet(table, self._samples(point.server) / f"{name}.parquet")
+
+    def points(self, server: str, *, searched: bool = False) -> list[Point]:
+        """The points of a server that were made whole: at their end the server was still there to be asked."""
+        found = read_points(self.path, server, SEARCHED if searched else "")
+        return [point for point in found if point.counted is not None]
+
+    def has_traced(self, server: str, rate_per_s: float) -> bool:
+        return (self.path / "samples" / server / f"{TRACED}rate={_plain(rate_per_s)}.parquet").exists()
+
+    def capacity_per_s(self, server: str) -> float:
+        """Requests per second of the server saturated, the mean of its visits; NaN without any."""
+        rows = read_run(self.path, self.manifest()).table("saturation", server)
+        rows = rows[rows["purpose"] == CAPACITY]
+        return float((rows["requests"] / rows["seconds"]).mean())
 
     def server_folder(self, server: str) -> Path:
         folder = self.path / "servers" / server

@@ -48,6 +48,32 @@ def test_after_sigkill_clean_finds_the_servers_and_what_was_measured_is_kept(des
     assert "c, ms" in desk.run("report", str(run)).out
 
 
+def test_a_run_that_was_killed_is_resumed_and_only_what_is_missing_is_measured(desk: Desk) -> None:
+    scenario = str(desk.write("scenario.yaml", CALIBRATED.replace("rates: [60]", "rates: [60, 90]")))
+    arguments = ("--server", "triton", "--set", "calibration.max_duration=4s", "--set", "load.duration=3s")
+    process = desk.start("run", scenario, *arguments)
+    lines_until(process, "90/s, replication 1")
+    process.kill()
+    process.communicate()
+    run = desk.only_run("calibrated")
+    calibrated = (run / "calibration.csv").read_bytes()
+    first = run / "samples" / "triton" / "rate=60-replication=1.parquet"
+    written = first.stat().st_mtime_ns
+    assert not list(run.glob("samples/triton/rate=90*"))
+    ended = desk.run("run", "--resume", str(run))
+    assert ended.code in (0, 1, 4), ended.err  # 1, 4: a disturbed host
+    assert (run / "calibration.csv").read_bytes() == calibrated
+    assert first.stat().st_mtime_ns == written
+    load = pd.read_csv(run / "load.csv")
+    assert set(load["rate_per_s"]) == {60, 90}
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["status"] == "complete"
+    assert [part["status"] for part in manifest["parts"]] == ["running"]
+    again = desk.run("run", "--resume", str(run))
+    assert again.code == 2
+    assert "is complete: nothing of it is missing" in again.err
+
+
 def test_the_next_run_ends_what_a_killed_one_left(desk: Desk) -> None:
     scenario = str(desk.write("scenario.yaml", CALIBRATED))
     process = desk.start("run", scenario, "--server", "torchserve")
