@@ -53,7 +53,8 @@ def _knee(noise: str, blocks: int) -> Study:
         ]
 
     names = ("knee", "c beyond the knee", "m beyond the knee", "ceiling beyond the knee")
-    return Study(names, noise, f"{blocks} blocks, flat to B = 4, then c/m = 5", simulate, names, 0.1)
+    # The ends of the knee's own interval are batch sizes that were measured, so it covers more than is asked.
+    return Study(names, noise, f"{blocks} blocks, flat to B = 4, then c/m = 5", simulate, names[1:], 0.1)
 
 
 def _off_line(noise: str, blocks: int) -> Study:

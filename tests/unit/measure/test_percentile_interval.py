@@ -68,8 +68,20 @@ def test_two_runs_are_cut_in_sections_too() -> None:
     assert percentile_with_interval(list(rng.exponential(size=(2, 5000))), 99).method == "t over 20 sections"
 
 
+def test_one_or_two_runs_with_few_requests_beyond_give_no_interval() -> None:
+    rng = np.random.default_rng(1)
+    one, two = [rng.exponential(size=4999)], [rng.exponential(size=2000)] * 2
+    assert (
+        percentile_with_interval(one, 99).refused
+        == "4999 requests of one run, p99 needs 5000 of them, or 3 replications"
+    )
+    assert percentile_with_interval(two, 99).refused.startswith("4000 requests of two runs")
+    assert not percentile_with_interval([rng.exponential(size=5000)], 99).refused
+    assert not percentile_with_interval([*two, two[0]], 99).refused
+
+
 def test_one_run_at_a_high_load_is_too_short_to_be_cut() -> None:
-    found = percentile_with_interval([queue(np.random.default_rng(5), 3000, 0.95)], 99)
+    found = percentile_with_interval([queue(np.random.default_rng(5), 6000, 0.95)], 99)
     assert found.refused.startswith("neighbouring requests wait together, so a run is cut in sections of ")
     assert (found.lo, found.hi, found.method) == (0, math.inf, "none")
     assert found.effective_samples < 3000
