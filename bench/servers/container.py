@@ -30,6 +30,7 @@ RUN_LABEL, OWNER_LABEL = "serve-bench.run", "serve-bench.owner"
 SCRATCH = "/serve-bench"
 STOP_PATIENCE_S = 3
 ASK_PATIENCE_S = 60
+NAME_ANOTHER = ". Name another by image:, or make images"
 STACK_BYTES = 64 * 2**20  # what both images' makers ask for
 
 
@@ -106,7 +107,7 @@ class ServerContainer(Host):
         return [*limits, Ulimit(name="memlock", soft=-1, hard=-1)] if self._spec.device == "gpu" else limits
 
     def _image(self, client: Any) -> Any:
-        with _told(self.name, f"the image {self._reference} cannot be had"):
+        with _told(self.name, f"the image {self._reference} cannot be had", NAME_ANOTHER):
             try:
                 image = client.images.get(self._reference)
             except ImageNotFound:
@@ -209,14 +210,12 @@ def remove_containers(token: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _told(name: str, what: str) -> Iterator[None]:
+def _told(name: str, what: str, remedy: str = "") -> Iterator[None]:
     """Docker's errors as ServerError of one line."""
     try:
         yield
-    except NotFound as error:
-        raise ServerError(f"{name}: {what}: {_said(error)}. Name another by image:, or make images") from error
     except APIError as error:
-        raise ServerError(f"{name}: {what}: {_said(error)}") from error
+        raise ServerError(f"{name}: {what}: {_said(error)}{remedy}") from error
     except DockerException as error:
         raise ServerError(f"{name}: {what}: {error}") from error
 
