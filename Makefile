@@ -31,16 +31,20 @@ chaos: setup ## the tool and its servers interrupted, killed and frozen in every
 	@$(BIN)/python -m benchmarks.chaos
 
 test: setup ## every test: unit, integration on stub servers, end to end on both real servers
-	@$(BIN)/pytest tests/unit tests/integration tests/e2e
+	@$(BIN)/pytest -n 2 -q tests/unit
+	@$(BIN)/pytest tests/integration
+	@$(BIN)/pytest -n 2 -m together tests/e2e
+	@$(BIN)/pytest -m "not together" tests/e2e
 
 unit: setup ## tests that need nothing
-	@$(BIN)/pytest tests/unit
+	@$(BIN)/pytest -n 2 -q tests/unit
 
 integration: setup ## tests on stub servers
 	@$(BIN)/pytest tests/integration
 
 e2e: setup ## tests on real Triton and real TorchServe
-	@$(BIN)/pytest tests/e2e
+	@$(BIN)/pytest -n 2 -m together tests/e2e
+	@$(BIN)/pytest -m "not together" tests/e2e
 
 lint: setup ## ruff, mypy (strict), import-linter
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

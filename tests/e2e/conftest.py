@@ -32,7 +32,12 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     left = server_processes(desk)
     assert not left, [process.cmdline()[:3] for process in left]
     assert list(desk.temporary.glob("serve-bench-*")) == []
-    assert not {region for region in _regions() - regions if not _in_use(region)}
+    deadline = time.monotonic() + 5  # another test's Triton may be ending right now
+    while (left_behind := {region for region in _regions() - regions if not _in_use(region)}) and (
+        time.monotonic() < deadline
+    ):
+        time.sleep(0.1)
+    assert not left_behind
     shutil.rmtree(desk.temporary, ignore_errors=True)
 
 

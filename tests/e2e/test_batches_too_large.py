@@ -6,8 +6,11 @@ import json
 from collections.abc import Callable
 
 import pandas as pd
+import pytest
 from desk import Desk
 from test_failures import built, replace_in_artifact
+
+pytestmark = pytest.mark.together
 
 SIZES = """
 name: calibrated

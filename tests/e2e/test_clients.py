@@ -22,6 +22,8 @@ from bench.scenario.spec import Calibrated, Calibration, Scenario, Server
 from bench.servers.runtime import cache_folder, ensure_runtime
 from bench.servers.server import RunningServer
 
+pytestmark = pytest.mark.together
+
 PAYLOADS = 48
 
 

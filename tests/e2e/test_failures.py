@@ -20,6 +20,8 @@ from desk import CALIBRATED, DIGITS, Desk, Ended, server_processes
 
 from bench.servers.runtime import Runtime, cache_folder, ensure_runtime
 
+pytestmark = pytest.mark.together
+
 DYING = "def load(folder):\n    import os\n    os._exit(7)\n"
 WRONG = "def load(folder):\n    return lambda pixels: pixels.sum(axis=1, keepdims=True).repeat(2, axis=1) + 1\n"
 Interrupt = Callable[[subprocess.Popen[str], str, signal.Signals], Ended]
