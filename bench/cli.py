@@ -72,9 +72,9 @@ def run(
 
     Example: serve-bench run scenarios/quickstart.yaml --set load.duration=20s --server triton
     """
+    if (scenario is None) == (resume is None):
+        raise typer.BadParameter("expected a SCENARIO, or --resume with the folder of a run")
     with Guard(debug, quiet, json_) as guard, leased():
-        if (scenario is None) == (resume is None):
-            raise ScenarioError("run: expected a SCENARIO, or --resume with a folder; serve-bench run --help")
         if scenario is not None:
             loaded = scenario_of(scenario, set_, server, seed, runtime)
         else:
