@@ -12,6 +12,9 @@ from pathlib import Path
 
 import psutil
 
+from bench.servers.lease import RECORDS
+from bench.servers.runtime import cache_folder
+
 OURS = "SERVE_BENCH_TEST"  # in the environment of all that a desk starts, and so of all that it starts
 MARKS = ("tritonserver", "triton_python_backend_stub", "org.pytorch.serve.ModelServer", "ts.model_server")
 
@@ -65,6 +68,20 @@ class Desk:
     folder: Path
     temporary: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="sb-")))
 
+    def __post_init__(self) -> None:
+        """A cache folder of its own, with the runtime and weights of the usual one: what the killed tool of one test left
+        is not cleaned by another's that runs at the same time."""
+        usual = cache_folder()
+        self.cache.mkdir()
+        (usual / "runtimes").mkdir(parents=True, exist_ok=True)
+        for entry in usual.iterdir():
+            if entry.name != RECORDS:
+                (self.cache / entry.name).symlink_to(entry)
+
+    @property
+    def cache(self) -> Path:
+        return self.temporary / "cache"
+
     def write(self, name: str, text: str) -> Path:
         (self.folder / name).write_text(text)
         return self.folder / name
@@ -73,7 +90,13 @@ class Desk:
         return subprocess.Popen(
             [sys.executable, "-m", "bench", *arguments],
             cwd=self.folder,
-            env={**os.environ, "TMPDIR": str(self.temporary), OURS: str(self.temporary), **environment},
+            env={
+                **os.environ,
+                "TMPDIR": str(self.temporary),
+                "SERVE_BENCH_CACHE": str(self.cache),
+                OURS: str(self.temporary),
+                **environment,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

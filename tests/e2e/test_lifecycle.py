@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 import psutil
+import pytest
 from desk import CALIBRATED, DIGITS, Desk, server_processes
 
-SHORT = ("--set", "calibration.max_duration=3s", "--set", "load.duration=2s")
+pytestmark = pytest.mark.together
 
 
 def lines_until(process: subprocess.Popen[str], step: str) -> str:
