@@ -172,7 +172,7 @@ def _docker() -> list[Finding]:
     of = "containers"
     if shutil.which("docker") is None:
         return [Finding(of, "Docker", "missing", "no docker command", "install Docker; processes need none")]
-    asked = run_command(["docker", "version", "--format", "{{.Server.Version}} {{.Server.Arch}}"])
+    asked = run_command(["timeout", "10", "docker", "version", "--format", "{{.Server.Version}} {{.Server.Arch}}"])
     if asked.status == 0:
         return [Finding(of, "Docker", "ok", asked.output.strip())]
     said = asked.tail.splitlines()[-1] if asked.tail else f"exit status {asked.status}"

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from bench.environment import demand_gpu
+from bench.errors import ServerError
+from bench.experiments.watchdog import PATIENCE_S, SILENT_LOOKS
 from bench.job import started
 from bench.models.prepare import prepare
 from bench.progress import Tell
@@ -19,7 +21,7 @@ from bench.scenario.spec import Scenario
 from bench.servers.runtime import cache_folder, ensure_runtime
 from bench.servers.server import RunningServer
 
-LOOK_EVERY_S = 0.2
+LOOK_EVERY_S, ASK_EVERY_S = 0.2, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,16 @@ def kept(scenario: Scenario, work: Path, tell: Tell) -> Iterator[tuple[list[Endp
 
 def watch(running: list[RunningServer]) -> NoReturn:
     """Looks at the servers until Ctrl-C; raises ServerError, with the log's tail, when one dies."""
+    asked_s, silent = time.monotonic(), [0] * len(running)
     while True:
         for server in running:
             server.check_alive()
+        if time.monotonic() - asked_s > ASK_EVERY_S:
+            for index, server in enumerate(running):
+                silent[index] = 0 if server.is_live(PATIENCE_S) else silent[index] + 1
+                if silent[index] == SILENT_LOOKS:
+                    raise ServerError(f"{server.spec.name}: the server hangs", server.process.log_tail())
+            asked_s = time.monotonic()
         time.sleep(LOOK_EVERY_S)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -214,6 +215,7 @@ def strike(cell: Cell, phase: Phase, blow: Callable[[Run], None], expected: int)
         if cell.seconds > LONGEST_S:
             cell.faults.append(f"took {cell.seconds:.0f} s")
         cell.faults += run.left(() if cell.code == 0 else phase.rows)
+        shutil.rmtree(run.temporary, ignore_errors=True)
         cell.faults += [f"shared memory {name} left" for name in _regions() - regions]
     return cell
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -18,8 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-import psutil
 
 from bench.errors import ServerError
 
@@ -35,12 +34,16 @@ LONGEST_SHARED, LONGEST_OWN = 36, 57
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A command that may start something. pid and started: its process, seconds since the epoch as psutil has them;
-    folder: its temporary folder."""
+    """A command that may start something. pid and started: its process, in clock ticks since the machine's start, which
+    no setting of the clock changes; host, boot and namespace: where that id means something; folder: its temporary one.
+    """
 
     token: str
     pid: int
-    started: float
+    started: int
+    host: str
+    boot: str
+    namespace: str
     folder: str
     command: str
 
@@ -59,7 +62,8 @@ def hold_lease(cache: Path) -> Iterator[Lease]:
     tempdir_before = tempfile.tempdir
     token = secrets.token_hex(4)
     folder = Path(temporary_folder(LONGEST_SHARED)) / f"{FOLDER_PREFIX}{token}"
-    lease = Lease(token, os.getpid(), psutil.Process().create_time(), str(folder), " ".join(sys.argv[1:])[:200])
+    command = " ".join(sys.argv[1:])[:200]
+    lease = Lease(token, os.getpid(), start_ticks(os.getpid()), *here(), str(folder), command)
     record = record_file(cache, token)
     try:
         record.parent.mkdir(parents=True, exist_ok=True)
@@ -87,6 +91,21 @@ def hold_lease(cache: Path) -> Iterator[Lease]:
                 os.environ[name] = value
         shutil.rmtree(folder, ignore_errors=True)
         record.unlink(missing_ok=True)
+
+
+def start_ticks(pid: int) -> int:
+    """When a process started (proc(5), stat, field 22); 0 when there is none. psutil's time moves with the clock."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[19])
+
+
+def here() -> tuple[str, str, str]:
+    """(host, boot, namespace of process ids): a cache folder may be shared between machines and with containers."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return platform.node(), boot, str(Path("/proc/self/ns/pid").readlink())
 
 
 def record_file(cache: Path, token: str) -> Path:

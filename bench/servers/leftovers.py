@@ -10,12 +10,11 @@ from pathlib import Path
 
 import psutil
 
-from bench.servers.lease import TOKEN_VARIABLE, Lease, read_leases, record_file
+from bench.servers.lease import TOKEN_VARIABLE, Lease, here, read_leases, record_file, start_ticks
 
 TERM_PATIENCE_S = 3.0
 KILL_PATIENCE_S = 5.0
 DOCKER_SOCKET = Path("/var/run/docker.sock")
-CLOCK_STEP_S = 0.02  # the kernel tells a process's start in hundredths of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +67,19 @@ def carriers(token: str) -> list[psutil.Process]:
 
 
 def _lives(lease: Lease) -> bool:
+    """Also for what cannot be known from here: a command of another machine, or of another container."""
+    host, boot, namespace = here()
+    if lease.host != host:
+        return True
+    if lease.boot != boot:
+        return False  # the machine was started anew since
+    if lease.namespace != namespace:
+        return True
     try:
-        process = psutil.Process(lease.pid)
-        return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - lease.started) <= CLOCK_STEP_S
+        zombie = psutil.Process(lease.pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+    return not zombie and start_ticks(lease.pid) == lease.started
 
 
 def _end(cache: Path, lease: Lease) -> Ended:

@@ -69,8 +69,8 @@ class Desk:
     temporary: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="sb-")))
 
     def __post_init__(self) -> None:
-        """A cache folder of its own, with the runtime and weights of the usual one: what the killed tool of one test left
-        is not cleaned by another's that runs at the same time."""
+        """A cache folder of its own, with the runtime and weights of the usual one: what the killed tool of one test
+        left is not cleaned by another's that runs at the same time."""
         usual = cache_folder()
         self.cache.mkdir()
         (usual / "runtimes").mkdir(parents=True, exist_ok=True)

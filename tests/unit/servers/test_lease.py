@@ -6,11 +6,10 @@ import os
 import tempfile
 from pathlib import Path
 
-import psutil
 import pytest
 
 from bench.errors import ServerError
-from bench.servers.lease import TOKEN_VARIABLE, hold_lease, read_leases, record_file
+from bench.servers.lease import TOKEN_VARIABLE, hold_lease, read_leases, record_file, start_ticks
 
 
 def test_while_it_is_held_children_carry_the_token_and_temporary_files_lie_in_its_folder(tmp_path: Path) -> None:
@@ -18,7 +17,7 @@ def test_while_it_is_held_children_carry_the_token_and_temporary_files_lie_in_it
     with hold_lease(tmp_path) as lease:
         assert read_leases(tmp_path) == [lease]
         assert lease.pid == os.getpid()
-        assert lease.started == psutil.Process().create_time()
+        assert lease.started == start_ticks(os.getpid()) > 0
         assert os.environ[TOKEN_VARIABLE] == lease.token
         made = Path(tempfile.mkdtemp())
         assert made.parent == Path(lease.folder)
@@ -55,7 +54,8 @@ def test_a_temporary_folder_that_servers_cannot_use_is_not_used(
 def test_a_record_that_names_a_folder_which_is_not_a_commands_is_not_believed(tmp_path: Path) -> None:
     file = record_file(tmp_path, "00c0ffee")
     file.parent.mkdir()
-    text = '{"token": "00c0ffee", "pid": 1, "started": 0, "folder": "%s", "command": "run"}'
+    where = '"host": "", "boot": "", "namespace": ""'
+    text = '{"token": "00c0ffee", "pid": 1, "started": 0, ' + where + ', "folder": "%s", "command": "run"}'
     file.write_text(text % "/home")
     assert read_leases(tmp_path) == []
     file.write_text(text % "/tmp/serve-bench-00c0ffee")

@@ -6,14 +6,24 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from bench.servers.lease import FOLDER_PREFIX, REGION_PREFIX, SHARED_MEMORY, Lease, hold_lease, read_leases, record_file
+from bench.servers.lease import (
+    FOLDER_PREFIX,
+    REGION_PREFIX,
+    SHARED_MEMORY,
+    Lease,
+    here,
+    hold_lease,
+    read_leases,
+    record_file,
+    start_ticks,
+)
 from bench.servers.leftovers import count_leftovers, end_leftovers
 
 # Holds a lease, starts a child in a session of its own that is deaf to SIGTERM and has a child too, and says so.
@@ -40,6 +50,12 @@ def bystander() -> Iterator[psutil.Process]:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env=environment) as process:
         yield psutil.Process(process.pid)
         process.kill()
+
+
+def write(cache: Path, lease: Lease) -> None:
+    file = record_file(cache, lease.token)
+    file.parent.mkdir()
+    file.write_text(json.dumps(asdict(lease)))
 
 
 def killed(cache: Path) -> tuple[str, list[psutil.Process]]:
@@ -88,14 +104,22 @@ def test_a_command_that_lives_is_left_alone(tmp_path: Path) -> None:
 def test_a_process_that_got_the_id_of_a_killed_command_is_not_taken_for_it(tmp_path: Path) -> None:
     folder = tmp_path / f"{FOLDER_PREFIX}0badcafe"
     folder.mkdir()
-    lease = Lease("0badcafe", os.getpid(), psutil.Process().create_time() - 5, str(folder), "run x.yaml")
-    file = record_file(tmp_path, lease.token)
-    file.parent.mkdir()
-    file.write_text(json.dumps({name: getattr(lease, name) for name in Lease.__slots__}))
+    write(tmp_path, Lease("0badcafe", os.getpid(), start_ticks(os.getpid()) - 1, *here(), str(folder), "run x.yaml"))
     (ended,) = end_leftovers(tmp_path)
     assert (ended.processes, ended.folders) == ((), (str(folder),))
     assert "run x.yaml" in ended.line()
-    time.sleep(0)  # this very process goes on
+
+
+@pytest.mark.parametrize(("part", "dead"), [("host", False), ("namespace", False), ("boot", True)])
+def test_what_another_machine_or_container_runs_is_left_alone_and_a_restart_ends_all(
+    tmp_path: Path, part: str, dead: bool
+) -> None:
+    folder = tmp_path / f"{FOLDER_PREFIX}0badcafe"
+    folder.mkdir()
+    lease = Lease("0badcafe", 1, 1, *here(), str(folder), "run x.yaml")  # not when the first process started
+    write(tmp_path, replace(lease, **{part: "another"}))
+    assert len(end_leftovers(tmp_path)) == dead
+    assert folder.exists() != dead
 
 
 def test_a_link_in_the_place_of_its_folder_is_not_followed(tmp_path: Path) -> None:
