@@ -24,7 +24,7 @@ model: {zoo: calibrated, c: 4ms, m: 2ms}
 servers:
   triton:     {kind: triton}
   torchserve: {kind: torchserve}
-calibration: {precision: 1%, max_duration: 24s}
+calibration: {precision: 1%, max_duration: 20s}
 load: {rates: [60], duration: 4s, warmup: 500ms, replications: 1}
 checks: {speedup_tolerance: 3%}
 """
