@@ -17,6 +17,7 @@ import docker
 import psutil
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, Mount, Ulimit
+from requests.exceptions import RequestException
 
 from bench.errors import ServerError
 from bench.progress import Tell
@@ -28,8 +29,11 @@ from bench.servers.pull import pull
 
 RUN_LABEL, OWNER_LABEL = "serve-bench.run", "serve-bench.owner"
 SCRATCH = "/serve-bench"
+# What a daemon that is gone raises, beside the errors that one tells.
+LOST = (DockerException, RequestException)
 STOP_PATIENCE_S = 3
 ASK_PATIENCE_S = 60
+BUILT_HERE = "serve-bench/"
 NAME_ANOTHER = ". Name another by image:, or make images"
 STACK_BYTES = 64 * 2**20  # what both images' makers ask for
 
@@ -65,6 +69,8 @@ class ServerContainer(Host):
         self.log.touch()
         self.folder.chmod(0o777)  # the image's user is another one, and Triton writes its traces here
         _make_readable(self._models)
+        for file in self.folder.iterdir():
+            file.chmod(file.stat().st_mode | 0o444)  # whatever the umask
         with interrupts_deferred(), _told(self.name, "the container cannot be started"):
             self._container = client.containers.create(self._reference, **self._options(launch))
             self._container.start()
@@ -111,6 +117,10 @@ class ServerContainer(Host):
             try:
                 image = client.images.get(self._reference)
             except ImageNotFound:
+                if self._reference.startswith(BUILT_HERE):  # of this name a registry may have somebody else's
+                    raise ServerError(
+                        f"{self.name}: the image {self._reference} is built here and is not there yet: make images"
+                    ) from None
                 pull(client, self._reference, self.name, self._tell)
                 image = client.images.get(self._reference)
             ours, its = client.version().get("Arch", ""), image.attrs.get("Architecture", "")
@@ -121,7 +131,7 @@ class ServerContainer(Host):
         return image
 
     def _copy_log(self) -> None:
-        with suppress(DockerException, OSError, ValueError), self.log.open("ab", buffering=0) as file:
+        with suppress(*LOST, OSError, ValueError), self.log.open("ab", buffering=0) as file:
             for part in self._container.logs(stream=True, follow=True):
                 file.write(part)
 
@@ -131,7 +141,7 @@ class ServerContainer(Host):
         try:
             self._container.reload()
             state = self._container.attrs["State"]
-        except DockerException as error:
+        except LOST as error:
             raise ServerError(f"{self.name}: its container is gone: {error}", self.log_tail()) from error
         if state.get("Running"):
             return
@@ -158,9 +168,9 @@ class ServerContainer(Host):
         """Stops and removes the container; removes its temporary folder. Safe to call twice."""
         with interrupts_deferred():
             if self._container is not None:
-                with suppress(NotFound, APIError):
+                with suppress(*LOST):
                     self._container.stop(timeout=STOP_PATIENCE_S)
-                with suppress(NotFound, APIError):
+                with suppress(*LOST):
                     self._container.remove(force=True, v=True)
                 self._container = None
             if self._log_reader is not None:
@@ -180,10 +190,13 @@ class ServerContainer(Host):
 
 def connect(name: str) -> Any:
     """A client of the Docker daemon. Raises ServerError that says why there is none, and what to do."""
+    elsewhere = os.environ.get("DOCKER_HOST", "")
+    if elsewhere and not elsewhere.startswith("unix://"):
+        raise ServerError(f"{name}: DOCKER_HOST is {elsewhere}: files, ports and processes must be this machine's")
     try:
         client = docker.from_env(timeout=ASK_PATIENCE_S)
         client.ping()
-    except DockerException as error:
+    except LOST as error:
         raise ServerError(f"{name}: {daemon_fault(error)}. serve-bench doctor tells more") from error
     return client
 
@@ -199,7 +212,7 @@ def daemon_fault(error: BaseException) -> str:
 def remove_containers(token: str) -> tuple[str, ...]:
     """Removes every container with the label of a run, running or not; their names. Nothing where no daemon answers."""
     removed = []
-    with suppress(DockerException):
+    with suppress(*LOST):
         client = docker.from_env(timeout=ASK_PATIENCE_S)
         for container in client.containers.list(all=True, filters={"label": f"{RUN_LABEL}={token}"}):
             with suppress(NotFound):
@@ -216,8 +229,8 @@ def _told(name: str, what: str, remedy: str = "") -> Iterator[None]:
         yield
     except APIError as error:
         raise ServerError(f"{name}: {what}: {_said(error)}{remedy}") from error
-    except DockerException as error:
-        raise ServerError(f"{name}: {what}: {error}") from error
+    except LOST as error:
+        raise ServerError(f"{name}: {what}: {error}{remedy}") from error
 
 
 def _said(error: APIError) -> str:

@@ -124,3 +124,20 @@ def test_shared_memory_grows_with_instances_batch_and_payload(tmp_path: Path) ->
     assert 256 * 2**20 < small < 300 * 2**20
     large = triton_memory.shared_bytes(repository("large", 4, 64, 150_528))
     assert large - triton_memory.LEAST >= 4 * 64 * 150_528 * 4 * 2
+
+
+def test_an_image_that_is_built_here_is_never_pulled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(_: str) -> Any:
+        raise ImageNotFound("No such image")
+
+    monkeypatch.setattr(container, "connect", lambda _: SimpleNamespace(images=SimpleNamespace(get=absent)))
+    spec = Server("t", "triton", runtime="container")
+    server = ServerContainer(spec, "serve-bench/tritonserver:cpu", "/models", tmp_path / "server.log", lambda *_: None)
+    with pytest.raises(ServerError, match="is built here and is not there yet: make images"):
+        server.start(Launch(("x",), {}, tmp_path, {}))
+
+
+def test_a_daemon_of_another_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://10.0.0.1:2375")
+    with pytest.raises(ServerError, match=r"DOCKER_HOST is tcp://10.0.0.1:2375"):
+        container.connect("t")
