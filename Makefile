@@ -33,7 +33,7 @@ chaos: setup ## the tool and its servers interrupted, killed and frozen in every
 test: setup ## every test: unit, integration on stub servers, end to end on both real servers
 	@$(BIN)/pytest -n 2 -q tests/unit
 	@$(BIN)/pytest tests/integration
-	@$(BIN)/pytest -n 2 --dist loadgroup -m together tests/e2e
+	@$(BIN)/pytest -n 2 -m together tests/e2e
 	@$(BIN)/pytest -m "not together" tests/e2e
 
 unit: setup ## tests that need nothing
@@ -43,7 +43,7 @@ integration: setup ## tests on stub servers
 	@$(BIN)/pytest tests/integration
 
 e2e: setup ## tests on real Triton and real TorchServe
-	@$(BIN)/pytest -n 2 --dist loadgroup -m together tests/e2e
+	@$(BIN)/pytest -n 2 -m together tests/e2e
 	@$(BIN)/pytest -m "not together" tests/e2e
 
 lint: setup ## ruff, mypy (strict), import-linter
