@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 from desk import Desk
 
 SEARCH = """
@@ -16,6 +17,7 @@ slo: {percentile: 95, response_time: 80ms}
 """
 
 
+@pytest.mark.together
 def test_the_highest_rate_lies_below_the_capacity_and_between_what_meets_and_what_misses(desk: Desk) -> None:
     ended = desk.run("run", str(desk.write("scenario.yaml", SEARCH)))
     assert ended.code in (0, 1, 4), ended.out + ended.err  # 1, 4: a disturbed host

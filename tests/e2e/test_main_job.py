@@ -164,6 +164,7 @@ def test_a_report_made_anew_from_the_files_is_the_same(calibrated_run: Path) -> 
     assert {name: (calibrated_run / name).read_bytes() for name in tables} == tables
 
 
+@pytest.mark.together
 def test_a_trained_network_answers_on_both_servers_as_in_process(desk: Desk) -> None:
     ended = desk.run("run", str(desk.write("scenario.yaml", DIGITS)), "--json")
     assert ended.code == 0, ended.err
