@@ -320,7 +320,7 @@ def _unfinished(resume: Path | None) -> Scenario:
     folder = RunFolder(resume or Path())
     if folder.manifest().get("status") == "complete":
         raise ScenarioError(f"{resume} is complete: nothing of it is missing")
-    return folder.read().scenario
+    return folder.scenario()
 
 
 def _show(finished: Finished, verdict: str, code: int, *, json_: bool, debug: bool) -> None:

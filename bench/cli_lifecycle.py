@@ -66,7 +66,7 @@ def clean(json_: Json = False, debug: Debug = False) -> None:
 
         ended = end_leftovers(cache_folder())
         if json_:
-            print_json({"ended": [one.as_json() for one in ended]})
+            print_json({"ended": [asdict(one) for one in ended]})
         elif not ended:
             typer.echo("Nothing was left.")
         for one in ended if not json_ else ():

@@ -18,6 +18,7 @@ import psutil
 
 from bench.commands import run_command
 from bench.environment import GPU_REMEDY, NO_GPU, gpus
+from bench.servers.daemon import daemon_fault
 from bench.servers.lease import SHARED_MEMORY
 from bench.servers.leftovers import count_leftovers
 from bench.servers.runtime import CACHE_VARIABLE, Runtime, cache_folder, find_fault, runtime_of
@@ -48,7 +49,7 @@ def diagnose() -> list[Finding]:
     runtime = runtime_of(cache_folder())
     return [
         _python(), _system(), _runtime(runtime), _cache(runtime), _temporary(), _shared_memory(), _loopback(),
-        _cores(), _governor(), _naps(), _leftovers(), gpu_finding(), *_docker(),
+        _cores(), _governor(), _naps(), _leftovers(), _gpu(), _docker(),
     ]  # fmt: skip
 
 
@@ -160,22 +161,18 @@ def _leftovers() -> Finding:
     return Finding("steady figures", "left by killed runs", "note", f"{count} commands", "serve-bench clean")
 
 
-def gpu_finding() -> Finding:
-    """Whether a `device: gpu` of a scenario can be had."""
+def _gpu() -> Finding:
     found = gpus()
     if found:
         return Finding("device: gpu", "GPU", "ok", "; ".join(found))
     return Finding("device: gpu", "GPU", "missing", NO_GPU, GPU_REMEDY)
 
 
-def _docker() -> list[Finding]:
-    of = "containers"
+def _docker() -> Finding:
+    of, what = "containers", "Docker"
     if shutil.which("docker") is None:
-        return [Finding(of, "Docker", "missing", "no docker command", "install Docker; processes need none")]
+        return Finding(of, what, "missing", "no docker command", "install Docker; processes need none")
     asked = run_command(["timeout", "10", "docker", "version", "--format", "{{.Server.Version}} {{.Server.Arch}}"])
     if asked.status == 0:
-        return [Finding(of, "Docker", "ok", asked.output.strip())]
-    said = asked.tail.splitlines()[-1] if asked.tail else f"exit status {asked.status}"
-    if "permission denied" in said.lower():
-        return [Finding(of, "Docker", "missing", "no rights to its socket", "join the group docker, or use sudo")]
-    return [Finding(of, "Docker", "missing", "the daemon does not answer", "start it: systemctl start docker")]
+        return Finding(of, what, "ok", asked.output.strip())
+    return Finding(of, what, "missing", *daemon_fault(asked.output))

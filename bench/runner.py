@@ -56,11 +56,7 @@ def run_scenario(scenario: Scenario, options: Options, tell: Tell) -> Finished:
     RunFolder.check(options.out)
     for rate_index, rate in enumerate(scenario.load.rates_per_s):  # a bad trace is told before minutes are spent
         open_loop.planned(scenario.load, rate, (scenario.seed, rate_index, 1))
-    environment.demand_gpu(server.name for server in scenario.servers if server.device == "gpu")
-    runtime = ensure_runtime(cache_folder(), tell)
-    model = prepare(scenario.model, runtime.python, cache_folder(), tell)
-    artifacts = build_artifacts(scenario, model, options, tell)
-    job = begin(scenario, runtime, model, artifacts, options, tell)
+    job = prepared(scenario, options, tell)
     error: BaseException | None = None
     try:
         for server in scenario.servers:
@@ -77,6 +73,18 @@ def run_scenario(scenario: Scenario, options: Options, tell: Tell) -> Finished:
     return finished
 
 
+def prepared(scenario: Scenario, options: Options, tell: Tell) -> Job:
+    """The job with all that it needs before a server is started: runtime, model, artifacts, folder.
+
+    Raises ServerError where one of them cannot be had, a GPU that is asked for among them.
+    """
+    environment.demand_gpu(server.name for server in scenario.servers if server.device == "gpu")
+    runtime = ensure_runtime(cache_folder(), tell)
+    model = prepare(scenario.model, runtime.python, cache_folder(), tell)
+    artifacts = build_artifacts(scenario, model, options, tell)
+    return _begin(scenario, runtime, model, artifacts, options, tell)
+
+
 def build_artifacts(scenario: Scenario, model: ServedModel, options: Options, tell: Tell) -> dict[str, Artifact]:
     """Server name -> its artifact under options.work."""
     tell("building the artifacts", None)
@@ -90,8 +98,8 @@ def measure(job: Job, server: Server) -> None:
     if job.is_done(server.name, "loaded"):
         return
     calibrated = job.is_done(server.name, "calibrated")
-    if not calibrated:
-        job.folder.forget_calibration(server.name)  # of blocks that a resumed run would number again
+    if job.resumed and not calibrated:
+        job.folder.forget_calibration(server.name)  # of blocks that would be numbered again
     production, off, *rest = job.artifacts[server.name].arms
     plan, short = job.scenario.calibration, job.manifest["out_of_memory"]
     starts = Starts(tuple(rest), plan.restarts + 1, (1 - SATURATION_SHARE) * plan.max_duration_s)
@@ -121,16 +129,15 @@ def measure(job: Job, server: Server) -> None:
             if not calibrated:
                 running.withdraw([off, *starts.arms])
                 running.wait_for_processes(alone)
-                capacity_per_s = measure_capacity(job, running, loop, production)
+                measure_capacity(job, running, loop, production)
                 job.mark(server.name, "calibrated")
-            else:
-                capacity_per_s = job.folder.capacity_per_s(server.name)
             for rate_index in range(len(job.scenario.load.rates_per_s)):
                 points = load_rate(job, running, loop, production, rate_index)
                 if running.traces and not any(point.overload().saturated for point in points):
                     trace_rate(job, running, loop, production, rate_index)
             if job.scenario.load.search is not None:
-                search(job, running, loop, production, goal_of(job.scenario, capacity_per_s))
+                goal = goal_of(job.scenario, job.folder.capacity_per_s(server.name))
+                search(job, running, loop, production, goal)
     job.mark(server.name, "loaded")
 
 
@@ -176,7 +183,7 @@ def _taken_over(before: dict[str, Any]) -> dict[str, Any]:
     return {**{name: before.get(name, {}) for name in kept}, "parts": parts}
 
 
-def begin(
+def _begin(
     scenario: Scenario,
     runtime: Runtime,
     model: ServedModel,

@@ -10,18 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from bench.environment import demand_gpu
-from bench.errors import ServerError
-from bench.experiments.watchdog import PATIENCE_S, SILENT_LOOKS
-from bench.job import started
-from bench.models.prepare import prepare
+from bench.experiments.watchdog import LOOK_S, Health
+from bench.job import Job, started
 from bench.progress import Tell
-from bench.runner import Options, begin, build_artifacts
+from bench.runner import Options, prepared
 from bench.scenario.spec import Scenario
-from bench.servers.runtime import cache_folder, ensure_runtime
 from bench.servers.server import RunningServer
 
-LOOK_EVERY_S, ASK_EVERY_S = 0.2, 5.0
+LOOK_EVERY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,47 +41,37 @@ class Endpoint:
 @contextmanager
 def kept(scenario: Scenario, work: Path, tell: Tell) -> Iterator[tuple[list[Endpoint], list[RunningServer]]]:
     """The servers of the scenario, all ready; leaving it stops them. Nothing of it goes into results/."""
-    demand_gpu(server.name for server in scenario.servers if server.device == "gpu")
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="up-")))
-        runtime = ensure_runtime(cache_folder(), tell)
-        model = prepare(scenario.model, runtime.python, cache_folder(), tell)
-        options = Options(scratch / "results", work)
-        job = begin(scenario, runtime, model, build_artifacts(scenario, model, options, tell), options, tell)
+        job = prepared(scenario, Options(scratch / "results", work), tell)
         payload = scratch / "payload.bin"
-        payload.write_bytes(model.payloads[0].tobytes())
+        payload.write_bytes(job.model.payloads[0].tobytes())
         running = [stack.enter_context(started(job, server)) for server in scenario.servers]
-        versions = job.manifest["servers"]
-        yield (
-            [
-                _endpoint(
-                    server, versions[server.spec.name]["version"], job.artifacts[server.spec.name].arms[0].name, payload
-                )
-                for server in running
-            ],
-            running,
-        )
+        yield [_endpoint(job, server, payload) for server in running], running
 
 
 def watch(running: list[RunningServer]) -> NoReturn:
-    """Looks at the servers until Ctrl-C; raises ServerError, with the log's tail, when one dies."""
-    asked_s, silent = time.monotonic(), [0] * len(running)
+    """Looks at the servers until Ctrl-C; raises ServerError, with the log's tail, when one dies or hangs."""
+    asked_s, healths = time.monotonic(), [Health(server) for server in running]
     while True:
         for server in running:
             server.check_alive()
-        if time.monotonic() - asked_s > ASK_EVERY_S:
-            for index, server in enumerate(running):
-                silent[index] = 0 if server.is_live(PATIENCE_S) else silent[index] + 1
-                if silent[index] == SILENT_LOOKS:
-                    raise ServerError(f"{server.spec.name}: the server hangs", server.process.log_tail())
+        if time.monotonic() - asked_s > LOOK_S:
+            for health in healths:
+                health.ask()
+                health.check()
             asked_s = time.monotonic()
         time.sleep(LOOK_EVERY_S)
 
 
-def _endpoint(server: RunningServer, version: str, model: str, payload: Path) -> Endpoint:
+def _endpoint(job: Job, server: RunningServer, payload: Path) -> Endpoint:
+    name = server.spec.name
     purposes = {port: protocol for protocol, port in server.data_ports.items()}
     urls = {
-        purposes.get(name, name): f"{'grpc' if name.startswith('grpc') else 'http'}://{server.host}:{port}"
-        for name, port in server.ports.items()
+        purposes.get(
+            port_name, port_name
+        ): f"{'grpc' if port_name.startswith('grpc') else 'http'}://{server.host}:{port}"
+        for port_name, port in server.ports.items()
     }
-    return Endpoint(server.spec.name, server.spec.kind, version, model, urls, str(payload))
+    version, model = job.manifest["servers"][name]["version"], job.artifacts[name].arms[0].name
+    return Endpoint(name, server.spec.kind, version, model, urls, str(payload))

@@ -95,10 +95,9 @@ def saturate(job: Job, running: RunningServer, loop: asyncio.Runner, off: Arm, s
         job.folder.append("saturation", (saturation.row(name, OCCUPANCY, visit) for visit in taken))
 
 
-def measure_capacity(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm) -> float:
-    """Requests per second of the model as the scenario serves it, saturated and with nothing else loaded."""
-    name, rates = running.spec.name, list[float]()
-    began = time.monotonic()
+def measure_capacity(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm) -> None:
+    """Throughput of the model as the scenario serves it, saturated and with nothing else loaded."""
+    name, began = running.spec.name, time.monotonic()
     for block in range(CAPACITY_VISITS):
         if block >= FEWEST_CAPACITY_VISITS and time.monotonic() - began > CAPACITY_S:
             break
@@ -106,8 +105,6 @@ def measure_capacity(job: Job, running: RunningServer, loop: asyncio.Runner, arm
         subject = subject_of(job, running)
         visit = loop.run(then_close(subject, saturation.saturate(subject, arm, block, CAPACITY_VISIT_S)))
         job.folder.append("saturation", [saturation.row(name, CAPACITY, visit)])
-        rates.append(visit.requests / visit.seconds)
-    return sum(rates) / len(rates)
 
 
 def _answers(job: Job, server: Server, together: int | None) -> Floats:

@@ -23,8 +23,7 @@ def load_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, 
     """Replications at one rate; one in which the generator was late, as on a disturbed host, is repeated."""
     wanted = job.scenario.load.replications
     rate = job.scenario.load.rates_per_s[rate_index]
-    earlier = job.folder.points(running.spec.name) if job.resumed else []
-    points = [point for point in earlier if point.rate_per_s == rate]
+    points = job.folder.points(running.spec.name, rate) if job.resumed else []
     for replication in range(1, wanted + max(MOST_REPEATS, wanted) + 1):
         if sum(map(is_valid, points)) == wanted:
             break
@@ -52,7 +51,7 @@ def trace_rate(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm,
 
 def search(job: Job, running: RunningServer, loop: asyncio.Runner, arm: Arm, goal: Goal) -> None:
     """The highest rate that meets the objective: a point wherever the search wants the next one."""
-    earlier = job.folder.points(running.spec.name, searched=True) if job.resumed else []
+    earlier = job.folder.searched_points(running.spec.name) if job.resumed else []
     probes = [probe_of(point, goal) for point in earlier if is_valid(point)]
     made = Counter(point.rate_per_s for point in earlier)
     while (rate := next_rate(goal, probes)) is not None and sum(made.values()) < 2 * goal.most:

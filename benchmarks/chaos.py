@@ -27,6 +27,7 @@ import psutil
 
 from bench.commands import run_command
 from bench.environment import describe
+from bench.servers.lease import REGION_PREFIX, SHARED_MEMORY
 
 HERE = Path(__file__).parent
 MARK = "SERVE_BENCH_CHAOS"
@@ -221,7 +222,7 @@ def strike(cell: Cell, phase: Phase, blow: Callable[[Run], None], expected: int)
 
 
 def _regions() -> set[str]:
-    return {path.name for path in Path("/dev/shm").glob("serve_bench_*")}  # noqa: S108
+    return {path.name for path in SHARED_MEMORY.glob(f"{REGION_PREFIX}*")}
 
 
 def cells(runtimes: Sequence[str]) -> list[tuple[Cell, Phase, Callable[[Run], None], int]]:

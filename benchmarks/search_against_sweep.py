@@ -30,11 +30,9 @@ from bench.analysis.load import Point
 from bench.analysis.search import Found, found, goal_of, probe_of
 from bench.environment import describe
 from bench.job import Job, started
-from bench.models.prepare import prepare
 from bench.report.status import StatusLine
-from bench.runner import Options, begin, build_artifacts
+from bench.runner import Options, prepared
 from bench.scenario.spec import Calibrated, Calibration, Load, Objective, Scenario, Search, Server, ServerKind
-from bench.servers.runtime import cache_folder, ensure_runtime
 from bench.stages_cost import measure_capacity
 from bench.stages_load import Planned, load_point, search
 
@@ -98,13 +96,11 @@ def crossing(rates: Sequence[float], beyond: Sequence[float], allowed: float) ->
 def measure(server: ServerKind, folder: Path, tell: StatusLine) -> Row:
     """Capacity, two passes of the sweep, the search, the third pass."""
     asked = scenario(server)
-    runtime = ensure_runtime(cache_folder(), tell.tell)
-    model = prepare(asked.model, runtime.python, cache_folder(), tell.tell)
-    options = Options(folder / "results", folder)
-    job = begin(asked, runtime, model, build_artifacts(asked, model, options, tell.tell), options, tell.tell)
+    job = prepared(asked, Options(folder / "results", folder), tell.tell)
     production = job.artifacts[server].arms[0]
     with started(job, asked.servers[0]) as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        capacity = measure_capacity(job, running, loop, production)
+        measure_capacity(job, running, loop, production)
+        capacity = job.folder.capacity_per_s(server)
         rates = [round(float(share) * capacity, 1) for share in np.arange(FROM, 1 + STEP / 2, STEP)]
         points: list[Point] = []
         sweep_s = search_s = 0.0

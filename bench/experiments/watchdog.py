@@ -1,4 +1,4 @@
-"""A server that hangs is noticed while an experiment waits for it, whatever the experiment's own patience."""
+"""A server that hangs is noticed while somebody waits for it, whatever the patience of what is asked of it."""
 
 from __future__ import annotations
 
@@ -18,24 +18,40 @@ PATIENCE_S = 4.0
 SILENT_LOOKS = 2  # one may fall into a pause of the machine
 
 
+class Health:
+    """What a server told of itself: `silent` counts the looks in a row in which it told nothing within 4 s."""
+
+    def __init__(self, server: RunningServer) -> None:
+        self._server = server
+        self.silent = 0
+
+    def ask(self) -> None:
+        self.silent = 0 if self._server.is_live(PATIENCE_S) else self.silent + 1
+
+    def check(self) -> None:
+        """Raises ServerError, with the log's tail, when it was silent twice in a row, or has died."""
+        if self.silent < SILENT_LOOKS:
+            return
+        self._server.check_alive()
+        name, process = self._server.spec.name, self._server.process
+        raise ServerError(
+            f"{name}: the server hangs: it has told nothing of its health for "
+            f"{LOOK_S + SILENT_LOOKS * PATIENCE_S:.0f} s. Full log: {process.log}",
+            process.log_tail(),
+        )
+
+
 async def watched(server: RunningServer, experiment: Awaitable[T]) -> T:
-    """The experiment's result. Raises ServerError, and cancels the experiment, when the server's health is not told
-    twice in a row within 4 s each."""
-    task = asyncio.ensure_future(experiment)
-    silent = 0
+    """The experiment's result. Raises as `Health.check` does, and cancels the experiment then."""
+    task, health = asyncio.ensure_future(experiment), Health(server)
     try:
         while True:
-            done, _ = await asyncio.wait({task}, timeout=LOOK_S if silent == 0 else AGAIN_S)
+            done, _ = await asyncio.wait({task}, timeout=AGAIN_S if health.silent else LOOK_S)
             if done:
                 return task.result()
-            silent = 0 if await asyncio.to_thread(server.is_live, PATIENCE_S) else silent + 1
-            if silent == SILENT_LOOKS and not task.done():
-                server.check_alive()
-                raise ServerError(
-                    f"{server.spec.name}: the server hangs: it has told nothing of its health for "
-                    f"{LOOK_S + SILENT_LOOKS * PATIENCE_S:.0f} s. Full log: {server.process.log}",
-                    server.process.log_tail(),
-                )
+            await asyncio.to_thread(health.ask)
+            if not task.done():
+                health.check()
     finally:
         if not task.done():
             task.cancel()

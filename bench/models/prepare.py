@@ -7,7 +7,7 @@ answers come from the very libraries that serve.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from bench.models import digits, images
 from bench.models.model import Floats, ServedModel, Tensor
 from bench.models.weights import cached_weights
 from bench.progress import Tell
-from bench.scenario.spec import Calibrated, Digits, Dtype, Model, ResNet18, VitTiny
+from bench.scenario.spec import Calibrated, Digits, External, Model, ResNet18, VitTiny
 
 ZOO = Path(__file__).parent / "zoo"
 CALIBRATED_PAYLOADS = 128  # a slow one is asked for each of them before it is measured
@@ -31,13 +31,15 @@ def prepare(model: Model, python: Path, cache: Path, tell: Tell) -> ServedModel:
 
     Raises ServerError with the end of the script's output when making weights or answering fails.
     """
-    makers: dict[type, Callable[[], ServedModel]] = {
-        Calibrated: lambda: _calibrated(model),  # type: ignore[arg-type]
-        Digits: lambda: _digits_cnn(python, cache, tell),
-        ResNet18: lambda: _network("resnet18", model.dtype, python, cache, tell),  # type: ignore[union-attr]
-        VitTiny: lambda: _network("vit-tiny", model.dtype, python, cache, tell),  # type: ignore[union-attr]
-    }
-    return makers[type(model)]()
+    match model:
+        case Calibrated():
+            return _calibrated(model)
+        case Digits():
+            return _digits_cnn(python, cache, tell)
+        case ResNet18() | VitTiny():
+            return _network(model, python, cache, tell)
+        case External():
+            raise ValueError(f"{model.name} is served by somebody else: there is nothing to prepare")
 
 
 def _calibrated(spec: Calibrated) -> ServedModel:
@@ -80,9 +82,9 @@ def _digits_cnn(python: Path, cache: Path, tell: Tell) -> ServedModel:
     )
 
 
-def _network(name: str, dtype: Dtype, python: Path, cache: Path, tell: Tell) -> ServedModel:
+def _network(spec: ResNet18 | VitTiny, python: Path, cache: Path, tell: Tell) -> ServedModel:
     """A network with random weights on images of noise."""
-    module = name.replace("-", "_")
+    name, module = spec.zoo, spec.zoo.replace("-", "_")
 
     def make(made: Path) -> None:
         _run(python, [f"make_{module}.py", ZOO, made], f"making the weights of {name}", tell)
@@ -95,7 +97,7 @@ def _network(name: str, dtype: Dtype, python: Path, cache: Path, tell: Tell) -> 
         output=Tensor("OUTPUT", "FP32", (1000,)),
         source=ZOO / f"{module}.py",
         files=(weights, TORCH_MODEL),
-        settings={"dtype": dtype},
+        settings={"dtype": spec.dtype},
         payloads=payloads,
         expected=_answers(python, module, weights, payloads, "the images", tell),
         labels=None,

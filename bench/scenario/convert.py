@@ -55,9 +55,12 @@ def _model(form: AnyModelForm) -> spec.Model:
     times = times_of(form)
     if times:
         return spec.Calibrated(c_s=times.c, m_s=times.m)
-    if isinstance(form, VitTinyForm):
-        return spec.VitTiny(form.dtype)
-    return spec.ResNet18(form.dtype) if isinstance(form, ResNet18Form) else spec.Digits()
+    match form:
+        case ResNet18Form():
+            return spec.ResNet18(form.dtype)
+        case VitTinyForm():
+            return spec.VitTiny(form.dtype)
+    return spec.Digits()
 
 
 def _server(name: str, form: ServerForm) -> spec.Server:

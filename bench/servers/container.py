@@ -22,8 +22,10 @@ from requests.exceptions import RequestException
 from bench.errors import ServerError
 from bench.progress import Tell
 from bench.scenario.spec import Server
+from bench.servers.daemon import daemon_fault
 from bench.servers.host import LOOPBACK, Host, Launch, Places, lives
 from bench.servers.lease import token_or_random
+from bench.servers.proc import inner_pid
 from bench.servers.process import interrupts_deferred
 from bench.servers.pull import pull
 
@@ -49,15 +51,13 @@ class ServerContainer(Host):
         self._spec = spec
         self._reference = image
         self._models_at = models_at
-        self._models: Path | None = None
         self._tell = tell
         self._container: Any = None
         self._leader: psutil.Process | None = None
         self._log_reader: threading.Thread | None = None
         self._published: set[int] = set()
 
-    def places(self, models: Path) -> Places:
-        self._models = models
+    def places(self, _models: Path) -> Places:
         return Places(self._models_at, SCRATCH, "0.0.0.0")  # noqa: S104 inside; published on loopback alone
 
     def start(self, launch: Launch) -> None:
@@ -67,10 +67,10 @@ class ServerContainer(Host):
         self.image = " ".join([str(image.id), *image.attrs.get("RepoDigests", [])])
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.touch()
+        for folder in (self.folder, launch.models):
+            if folder is not None:
+                _make_readable(folder)
         self.folder.chmod(0o777)  # the image's user is another one, and Triton writes its traces here
-        _make_readable(self._models)
-        for file in self.folder.iterdir():
-            file.chmod(file.stat().st_mode | 0o444)  # whatever the umask
         with interrupts_deferred(), _told(self.name, "the container cannot be started"):
             self._container = client.containers.create(self._reference, **self._options(launch))
             self._container.start()
@@ -84,8 +84,8 @@ class ServerContainer(Host):
         """Arguments of containers.create. What is not named here stays as the image has it, its user among it."""
         token = token_or_random()
         mounts = [Mount(SCRATCH, str(self.folder), type="bind")]
-        if self._models is not None:
-            mounts.append(Mount(self._models_at, str(self._models), type="bind", read_only=True))
+        if launch.models is not None:
+            mounts.append(Mount(self._models_at, str(launch.models), type="bind", read_only=True))
         gpu = [DeviceRequest(device_ids=["0"], capabilities=[["gpu"]])] if self._spec.device == "gpu" else None
         return {
             "name": f"serve-bench-{token}-{self.name}-{os.getpid()}",
@@ -159,10 +159,7 @@ class ServerContainer(Host):
 
     def outside(self, pid: int) -> int:
         """A process that the server names by its id inside; 0 when there is none."""
-        for process in self._family():
-            if _inner_pid(process.pid) == pid:
-                return process.pid
-        return 0
+        return next((process.pid for process in self._family() if inner_pid(process.pid) == pid), 0)
 
     def stop(self) -> None:
         """Stops and removes the container; removes its temporary folder. Safe to call twice."""
@@ -197,16 +194,9 @@ def connect(name: str) -> Any:
         client = docker.from_env(timeout=ASK_PATIENCE_S)
         client.ping()
     except LOST as error:
-        raise ServerError(f"{name}: {daemon_fault(error)}. serve-bench doctor tells more") from error
+        found, remedy = daemon_fault(str(error))
+        raise ServerError(f"{name}: {found}: {remedy}. serve-bench doctor tells more") from error
     return client
-
-
-def daemon_fault(error: BaseException) -> str:
-    """Why the daemon cannot be asked, in one line."""
-    text = str(error)
-    if "Permission denied" in text or "PermissionError" in text:
-        return "no rights to Docker's socket: join the group docker, or run as root"
-    return "no Docker daemon answers: start it (systemctl start docker), or use runtime: process"
 
 
 def remove_containers(token: str) -> tuple[str, ...]:
@@ -237,9 +227,9 @@ def _said(error: APIError) -> str:
     return " ".join(str(error.explanation or error).split())[:300]
 
 
-def _make_readable(folder: Path | None) -> None:
-    """Without capabilities not even root reads what others may not."""
-    for path in (folder, *folder.rglob("*")) if folder is not None else ():
+def _make_readable(folder: Path) -> None:
+    """Whatever the umask: without capabilities not even root reads what others may not."""
+    for path in (folder, *folder.rglob("*")):
         path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
 
 
@@ -248,12 +238,3 @@ def _process(pid: int) -> psutil.Process | None:
         return psutil.Process(pid) if pid else None
     except psutil.NoSuchProcess:
         return None
-
-
-def _inner_pid(pid: int) -> int:
-    """The id in the innermost namespace (proc(5), NSpid)."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[-1]) for line in lines if line.startswith("NSpid:")), 0)

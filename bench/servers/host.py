@@ -8,7 +8,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -25,14 +25,15 @@ TAIL_LINES = 25
 class Launch:
     """What to start: command, environment on top of what is there, working folder, ports by name.
 
-    shared_memory_bytes: how much of it a container is given.
+    models: what a container is given to serve; shared_memory_bytes: how much of it.
     """
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
     folder: Path
     ports: Mapping[str, int]
-    shared_memory_bytes: int = field(default=64 * 2**20)
+    models: Path | None = None
+    shared_memory_bytes: int = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)

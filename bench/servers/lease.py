@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.errors import ServerError
+from bench.servers.proc import start_ticks
 
 TOKEN_VARIABLE = "SERVE_BENCH_RUN"  # noqa: S105 no secret
 RECORDS = "running"
@@ -91,15 +92,6 @@ def hold_lease(cache: Path) -> Iterator[Lease]:
                 os.environ[name] = value
         shutil.rmtree(folder, ignore_errors=True)
         record.unlink(missing_ok=True)
-
-
-def start_ticks(pid: int) -> int:
-    """When a process started (proc(5), stat, field 22); 0 when there is none. psutil's time moves with the clock."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return int(fields[19])
 
 
 def here() -> tuple[str, str, str]:

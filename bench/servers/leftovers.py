@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from bench.servers.lease import TOKEN_VARIABLE, Lease, here, read_leases, record_file, start_ticks
+from bench.servers.lease import TOKEN_VARIABLE, Lease, here, read_leases, record_file
+from bench.servers.proc import is_zombie, start_ticks
 
 TERM_PATIENCE_S = 3.0
 KILL_PATIENCE_S = 5.0
@@ -28,9 +29,6 @@ class Ended:
     regions: tuple[str, ...]
     containers: tuple[str, ...]
     still: tuple[str, ...]
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
     def line(self) -> str:
         """As a person reads it."""
@@ -75,11 +73,7 @@ def _lives(lease: Lease) -> bool:
         return False  # the machine was started anew since
     if lease.namespace != namespace:
         return True
-    try:
-        zombie = psutil.Process(lease.pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-    return not zombie and start_ticks(lease.pid) == lease.started
+    return start_ticks(lease.pid) == lease.started and not is_zombie(lease.pid)
 
 
 def _end(cache: Path, lease: Lease) -> Ended:

@@ -1,4 +1,4 @@
-"""What the kernel tells of one process in /proc: its memory, the most it had, and how it ended."""
+"""What the kernel tells of one process in /proc: its memory, the most it had, its start, its ids, how it ended."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ KIB = 1024
 
 def peak_resident_bytes(pid: int) -> int:
     """The most resident memory that it had since it started, or since `forget_peak`: VmHWM. 0 when it is gone."""
-    return _status(pid, "VmHWM")
+    return _bytes(pid, "VmHWM")
 
 
 def anonymous_bytes(pid: int) -> int:
     """Resident memory that is its own, and free once it ends: no file that others may share is in it. 0 when gone."""
-    return _status(pid, "RssAnon")
+    return _bytes(pid, "RssAnon")
 
 
 def forget_peak(pid: int) -> bool:
@@ -29,12 +29,8 @@ def forget_peak(pid: int) -> bool:
 
 def ended_by(pid: int) -> int:
     """The signal that ended a process whose parent has not asked yet; 0 for any other end, and while it lives."""
-    try:
-        # The name, in parentheses, may hold anything; the exit status is the last field (proc(5), stat).
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return int(fields[-1]) & 0x7F if fields[0] == "Z" else 0
+    fields = _stat(pid)
+    return int(fields[-1]) & 0x7F if fields[:1] == ["Z"] else 0
 
 
 def was_killed(pid: int) -> bool:
@@ -42,9 +38,41 @@ def was_killed(pid: int) -> bool:
     return ended_by(pid) == signal.SIGKILL
 
 
-def _status(pid: int, name: str) -> int:
+def is_zombie(pid: int) -> bool:
+    """Whether it has ended and its parent has not asked yet."""
+    return _stat(pid)[:1] == ["Z"]
+
+
+def start_ticks(pid: int) -> int:
+    """When it started, in clock ticks since the machine did, whatever becomes of the clock; 0 when there is none."""
+    fields = _stat(pid)
+    return int(fields[19]) if fields else 0
+
+
+def inner_pid(pid: int) -> int:
+    """Its id in the innermost namespace, as a container has it (proc(5), NSpid); 0 when it is gone."""
+    ids = _status(pid, "NSpid")
+    return int(ids[-1]) if ids else 0
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of proc(5), stat, from the third on, the state; the last is the exit status. None when it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()  # the name, in parentheses, may hold anything
+
+
+def _status(pid: int, name: str) -> list[str]:
+    """The words of one line of proc(5), status; none when it is gone."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return 0
-    return next((int(line.split()[1]) * KIB for line in lines if line.startswith(f"{name}:")), 0)
+        return []
+    return next((line.split()[1:] for line in lines if line.startswith(f"{name}:")), [])
+
+
+def _bytes(pid: int, name: str) -> int:
+    size = _status(pid, name)
+    return int(size[0]) * KIB if size else 0

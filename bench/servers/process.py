@@ -15,7 +15,7 @@ from typing import IO, Any
 import psutil
 
 from bench.errors import ServerError
-from bench.servers.host import LOOPBACK, Host, Launch, Places
+from bench.servers.host import LOOPBACK, Host, Launch, Places, lives
 
 TERM_PATIENCE_S = 3.0  # TorchServe takes 4 s to say goodbye to nobody; nothing is lost with it
 KILL_PATIENCE_S = 5.0
@@ -26,7 +26,6 @@ class ServerProcess(Host):
     """A server as a process group of this machine. `stop` ends every process of the group, and nothing else."""
 
     def __init__(self, name: str, log: Path, noise: tuple[str, ...] = ()) -> None:
-        """noise: a line of the log with any of these in it is left out of the tail that an error shows."""
         super().__init__(name, log, noise)
         self._process: subprocess.Popen[bytes] | None = None
         self._stream: IO[bytes] | None = None
@@ -181,7 +180,7 @@ def _group_members(group: int) -> list[psutil.Process]:
 
 
 def _group_lives(group: int) -> bool:
-    return any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in _group_members(group))
+    return any(map(lives, _group_members(group)))
 
 
 def _signal_group(group: int, which: signal.Signals) -> None:

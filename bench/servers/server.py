@@ -15,7 +15,7 @@ from bench.progress import Tell
 from bench.scenario.arms import Arm
 from bench.scenario.spec import Server
 from bench.servers.control import Control
-from bench.servers.host import LOOPBACK, Host, Launch
+from bench.servers.host import LOOPBACK, Host, Launch, Places
 from bench.servers.memory import Memory
 from bench.servers.proc import peak_resident_bytes
 from bench.servers.process import ServerProcess, claim_ports
@@ -110,10 +110,14 @@ class RunningServer(ABC):
         self.tell = tell
         self.host = LOOPBACK
         self.process = self._host(log.absolute())
-        self.places = self.process.places(self.model_folder)
         self.ports: dict[str, int] = {}
         self.startup_s = 0.0
         self.control = Control(self.host, 0)
+
+    @property
+    def places(self) -> Places:
+        """Where the server finds its things; for a process that makes its temporary folder."""
+        return self.process.places(self.model_folder)
 
     def _host(self, log: Path) -> Host:
         if self.spec.runtime == "container":

@@ -90,7 +90,7 @@ class TorchServe(RunningServer):
         }
         if not in_image:
             environment["JAVA_HOME"] = str(self.runtime.java_home)
-        return Launch((*program, *options), environment, folder, self.ports)
+        return Launch((*program, *options), environment, folder, self.ports, self.model_folder)
 
     def is_live(self, patience_s: float = LIVE_PATIENCE_S) -> bool:
         ping = Control(self.host, self.port).ask("GET", "/ping", timeout_s=patience_s)

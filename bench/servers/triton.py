@@ -70,7 +70,7 @@ class Triton(RunningServer):
             "OMP_NUM_THREADS": str(self.spec.threads),
         }
         shared = triton_memory.shared_bytes(self.model_folder)
-        return Launch(tuple(command), environment, self.process.folder, self.ports, shared)
+        return Launch(tuple(command), environment, self.process.folder, self.ports, self.model_folder, shared)
 
     def _from_wheels(self) -> tuple[str, str, str, dict[str, str]]:
         """(program, model repository, backends, environment)"""

@@ -17,6 +17,7 @@ from bench.analysis.load import Counted, Generator, Offered, Point
 from bench.analysis.run import Answers, RawRun
 from bench.analysis.tables import RAW_COLUMNS, TEXT_COLUMNS
 from bench.errors import ScenarioError
+from bench.scenario.spec import Scenario
 from bench.scenario.stored import from_json
 from bench.store.names import CALIBRATION_COLUMNS, POINT_KEY, SEARCHED, TRACED
 
@@ -24,10 +25,7 @@ from bench.store.names import CALIBRATION_COLUMNS, POINT_KEY, SEARCHED, TRACED
 def read_run(path: Path, manifest: Mapping[str, Any]) -> RawRun:
     """All of the raw files below `path`. Raises ScenarioError for a scenario of another version, and what pandas and
     pyarrow raise for a file that is none."""
-    try:
-        scenario = from_json(manifest["scenario"])
-    except (KeyError, ValueError, TypeError) as error:
-        raise ScenarioError(f"{path}/manifest.json: expected the scenario as it ran, found another") from error
+    scenario = read_scenario(path, manifest)
     calibration = path / "calibration.csv"
     empty = pd.DataFrame(columns=CALIBRATION_COLUMNS)
     samples = _read_calibration(calibration) if calibration.exists() else empty
@@ -36,13 +34,21 @@ def read_run(path: Path, manifest: Mapping[str, Any]) -> RawRun:
     searched = [point for server in scenario.servers for point in read_points(path, server.name, SEARCHED)]
     answers = _answers(path, [server.name for server in scenario.servers])
     unproven = dict(manifest.get("unproven_batches", {}))
-    tables = {name: _raw_table(path, name, columns) for name, columns in RAW_COLUMNS.items()}
+    tables = {name: read_table(path, name) for name in RAW_COLUMNS}
     return RawRun(scenario, samples, tuple(points), answers, unproven, tables, tuple(searched), tuple(traced))
 
 
-def _raw_table(path: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
-    """Names stay text; everything else is a number, NaN where it cannot be read."""
-    file = path / f"{name}.csv"
+def read_scenario(path: Path, manifest: Mapping[str, Any]) -> Scenario:
+    """The scenario as it ran. Raises ScenarioError for one of another version."""
+    try:
+        return from_json(manifest["scenario"])
+    except (KeyError, ValueError, TypeError) as error:
+        raise ScenarioError(f"{path}/manifest.json: expected the scenario as it ran, found another") from error
+
+
+def read_table(path: Path, name: str) -> pd.DataFrame:
+    """One of the tables of `bench.analysis.tables`. Names stay text; all else is a number, NaN where it is none."""
+    file, columns = path / f"{name}.csv", RAW_COLUMNS[name]
     if not file.exists():
         return pd.DataFrame(columns=list(columns))
     frame = pd.read_csv(file, dtype=str, keep_default_na=False).reindex(columns=list(columns))
@@ -50,9 +56,11 @@ def _raw_table(path: Path, name: str, columns: Sequence[str]) -> pd.DataFrame:
     return frame.assign(**{column: pd.to_numeric(frame[column], errors="coerce") for column in numbers})
 
 
-def read_points(path: Path, server: str, what: str = "") -> list[Point]:
+def read_points(path: Path, server: str, what: str = "", rate: str = "*") -> list[Point]:
+    """A server's points, by rate and replication. what: SEARCHED, TRACED, or those that the scenario asks for; rate: as
+    it stands in the files' names."""
     points = []
-    for file in (path / "samples" / server).glob(f"{what}rate=*.parquet"):
+    for file in (path / "samples" / server).glob(f"{what}rate={rate}.parquet"):
         try:
             table = pq.read_table(file)
         except pa.ArrowInvalid:

@@ -27,8 +27,9 @@ from bench.analysis.load import LOAD_COLUMNS, Point
 from bench.analysis.run import Analysis, RawRun
 from bench.analysis.tables import RAW_COLUMNS
 from bench.errors import ScenarioError
+from bench.scenario.spec import Scenario
 from bench.store.names import CALIBRATION_COLUMNS, CALIBRATION_TABLES, POINT_KEY, SEARCHED, TRACED
-from bench.store.reading import read_points, read_run
+from bench.store.reading import read_points, read_run, read_scenario, read_table
 
 FORMAT_VERSION = 1
 FIT_COLUMNS = [
@@ -137,18 +138,21 @@ class RunFolder:
         name = f"{TRACED}rate={rate}" if traced else f"{what}rate={rate}-replication={point.replication}"
         _write_parquet(table, self._samples(point.server) / f"{name}.parquet")
 
-    def points(self, server: str, *, searched: bool = False) -> list[Point]:
-        """The points of a server that were made whole: at their end the server was still there to be asked."""
-        found = read_points(self.path, server, SEARCHED if searched else "")
-        return [point for point in found if point.counted is not None]
+    def points(self, server: str, rate_per_s: float) -> list[Point]:
+        """The replications of a rate that were made whole: at their end the server was still there to be asked."""
+        return _whole(read_points(self.path, server, "", f"{_plain(rate_per_s)}-*"))
+
+    def searched_points(self, server: str) -> list[Point]:
+        """The whole ones that a search has made."""
+        return _whole(read_points(self.path, server, SEARCHED))
 
     def has_traced(self, server: str, rate_per_s: float) -> bool:
         return (self.path / "samples" / server / f"{TRACED}rate={_plain(rate_per_s)}.parquet").exists()
 
     def capacity_per_s(self, server: str) -> float:
         """Requests per second of the server saturated, the mean of its visits; NaN without any."""
-        rows = read_run(self.path, self.manifest()).table("saturation", server)
-        rows = rows[rows["purpose"] == CAPACITY]
+        rows = read_table(self.path, "saturation")
+        rows = rows[(rows["server"] == server) & (rows["purpose"] == CAPACITY)]
         return float((rows["requests"] / rows["seconds"]).mean())
 
     def server_folder(self, server: str) -> Path:
@@ -211,6 +215,10 @@ class RunFolder:
             raise ScenarioError(f"{file}: expected format version {FORMAT_VERSION}, found {version}")
         return dict(manifest)
 
+    def scenario(self) -> Scenario:
+        """The scenario as it ran. Raises ScenarioError as `manifest` does, and for one of another version."""
+        return read_scenario(self.path, self.manifest())
+
     def read(self) -> RawRun:
         """Everything measured so far, also of a run that was interrupted."""
         try:
@@ -220,6 +228,10 @@ class RunFolder:
         except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
             what = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise ScenarioError(f"{self.path} cannot be read as a run: {what}") from error
+
+
+def _whole(points: Iterable[Point]) -> list[Point]:
+    return [point for point in points if point.counted is not None]
 
 
 def _write_parquet(table: pa.Table, file: Path) -> None:

@@ -13,7 +13,8 @@ from docker.errors import DockerException, ImageNotFound
 from bench.errors import ServerError
 from bench.scenario.spec import Server
 from bench.servers import container, triton_memory
-from bench.servers.container import ServerContainer, daemon_fault
+from bench.servers.container import ServerContainer
+from bench.servers.daemon import daemon_fault
 from bench.servers.host import Launch
 from bench.servers.pull import pull, split
 
@@ -59,7 +60,7 @@ def test_a_pull_tells_its_progress_over_all_layers_and_its_failure() -> None:
     ],
 )  # fmt: skip
 def test_no_rights_are_told_from_no_daemon(said: str, told: str) -> None:
-    assert told in daemon_fault(DockerException(said))
+    assert told in " ".join(daemon_fault(said))
 
 
 def contained(tmp_path: Path, **settings: Any) -> ServerContainer:
@@ -69,8 +70,7 @@ def contained(tmp_path: Path, **settings: Any) -> ServerContainer:
 
 def test_a_gpu_is_asked_for_with_pinned_memory_without_limit(tmp_path: Path) -> None:
     server = contained(tmp_path, device="gpu")
-    server.places(tmp_path)
-    options = server._options(Launch(("tritonserver", "--x=1"), {}, tmp_path, {"http": 8000}, 2**28))
+    options = server._options(Launch(("tritonserver", "--x=1"), {}, tmp_path, {"http": 8000}, tmp_path, 2**28))
     (request,) = options["device_requests"]
     assert request["Capabilities"] == [["gpu"]]
     assert {limit["Name"]: limit["Hard"] for limit in options["ulimits"]} == {"stack": 64 * 2**20, "memlock": -1}
